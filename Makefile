@@ -50,6 +50,8 @@ CAMPAIGNS = watch_alarms calibration_agreement severity_few_errors core_size cor
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	@for script in studies/soak_*.py $(CAMPAIGNS:%=studies/%.py) papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
+	RICHTER_TABLES=300 $(BIN)/python -m pytest -q -k containers_agree_in_many_tables tests/tables/test_never.py
+	RICHTER_REQUESTS=10000 $(BIN)/python -m pytest -q -k many_requests_eight_faults tests/llm/test_batch_jobs.py
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices

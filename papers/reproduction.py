@@ -937,18 +937,16 @@ def baselines() -> str:
 
 @row
 def error_map() -> str:
-    from richter_audit.ascent import cluster_vectors
+    from richter_audit.ascent import find_failing_groups
 
-    _, vectors, *_ = field()
+    _, vectors, codes, *_ = field()
     found = searched("sea")
     rows = np.array(list(found.errors))
-    steps = np.array([k for k, b in enumerate(found.batches) for _ in b])
-    order = np.array([r for b in found.batches for r in b])
-    fails = np.array([found.errors[r] > 0.5 for r in order])
-    clusters = cluster_vectors(vectors[order], fails, steps, rng=rng())
-    return (
-        f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {clusters.clusters} clusters, p {clusters.p_value:.2g}"
-    )
+    fails = np.array([found.errors[row] > 0.5 for row in rows])
+    places = [{f"category {code}"} for code in codes[rows]]
+    groups = find_failing_groups(fails, places=places, vectors=vectors[rows]).groups
+    surest = "".join(f"; the surest: {g.failing} of {len(g.members)}, adjusted p {g.p_value:.2g}" for g in groups[:1])
+    return f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {len(groups)} clusters{surest}"
 
 
 @row

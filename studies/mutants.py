@@ -319,14 +319,14 @@ def changes(text: str) -> list[Change]:
     starts = [0]
     for row in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(row))
-    statements = _statements(tree)
+    statements, whole = _statements(tree), ast.unparse(tree)
     found: list[Change] = []
     seen: dict[str, int] = {}
     for node in ast.walk(tree):
         if id(node) in quiet or not (change := _changed(node)):
             continue
         what, at, new = change
-        line, around = statements.get(id(node), (None, ast.unparse(tree)))
+        line, around = statements.get(id(node), (None, whole))
         digest = hashlib.sha256(around.encode()).hexdigest()[:12]
         seen[digest] = seen.get(digest, -1) + 1
         begin, end = starts[at.lineno - 1] + at.col_offset, starts[(at.end_lineno or 0) - 1] + (at.end_col_offset or 0)

@@ -7,17 +7,15 @@ all asked). Prints, for each field: calls for each different wrong question, wro
 """
 
 import argparse
-import asyncio
 import dataclasses
 import hashlib
 import json
 import re
 import shutil
-import threading
 from pathlib import Path
 
 import numpy as np
-from aiohttp import web
+from simulated_server import SimulatedServer, uniform
 
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
@@ -41,49 +39,16 @@ WAYS = {
 }
 
 
-def uniform(*parts):
-    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:6], "big") / 2**48
-
-
-class Simulated:
-    """A server with a simulated generator and a simulated testee; `chance` is the testee's error by paragraph."""
+class Simulated(SimulatedServer):
+    """A simulated generator and a simulated testee; `chance` is the testee's error by paragraph."""
 
     def __init__(self):
         self.rows, self.chance, self.field = {}, None, ""
 
-    def __enter__(self):
-        self.ready = threading.Event()
-        self.thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
-        self.thread.start()
-        self.ready.wait(10)
-        return self
+    def reply(self, model, prompt):
+        return self.generate(prompt) if model == "simulated-generator" else self.answer(prompt)
 
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.stop.set)
-        self.thread.join(5)
-
-    async def serve(self):
-        self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", self.chat)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        self.ready.set()
-        await self.stop.wait()
-        await runner.cleanup()
-
-    async def chat(self, request):
-        body = await request.json()
-        text = self.generate(body) if body["model"] == "simulated-generator" else self.answer(body)
-        message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": 50, "completion_tokens": 20}
-        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
-
-    def generate(self, body):
-        prompt = body["messages"][-1]["content"]
+    def generate(self, prompt):
         if '"options":' in prompt:
             shown = json.loads(prompt.splitlines()[1])
             options = {line[3:]: line[0] for line in shown["options"].splitlines()}
@@ -102,8 +67,7 @@ class Simulated:
             rows.append({"question": question, "answer": word, "wrong": [f"{word[::-1]}{k}" for k in "xyz"]})
         return json.dumps({"questions": rows})
 
-    def answer(self, body):
-        prompt = body["messages"][-1]["content"]
+    def answer(self, prompt):
         found = re.search(r"Case ([0-9a-f]{8}-\d)", prompt)
         if found is None:
             return prompt.rpartition(" ")[2]  # a sentinel's word

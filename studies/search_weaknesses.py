@@ -3,9 +3,9 @@
 `python studies/search_weaknesses.py NAME=FOLDER [NAME=FOLDER ..] [--keep soak/weaknesses] [--seeds 3]` makes a base of
 each folder, lets a simulated writer write one question for each of some paragraphs (one in eight with a bad key, which
 its own second reading mostly finds), and searches for a simulated testee's errors by the default strategy and at
-random. The testee fails where a weakness was planted: in some documents, wherever a word stands, around some
-paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies in many
-shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
+random. The testee fails where a weakness was planted: in two folders or chapters, wherever one of two words stands,
+around two paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies
+in many shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
 
 What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are
 sound and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's,
@@ -13,34 +13,31 @@ and the planted topics that a cluster holds.
 """
 
 import argparse
-import asyncio
 import contextlib
 import hashlib
 import io
 import json
 import re
 import shutil
-import threading
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
-from aiohttp import web
+from search_fields import search as search_field
+from simulated_server import SimulatedServer, uniform
 
 from richter.cli import main as richter
-from richter_audit.ascent import failing_questions
+from richter_audit.ascent import _error_map, failing_questions, find_failing_groups
+from richter_audit.ascent._survey import places_of
 from richter_audit.knowledge import open_base
 
 KINDS = ("documents", "word", "neighbours", "null")
 BAD, HARD = 0.12, 0.2  # keys that are bad as written; of those, hard to see for every reader
 SENSITIVITY = {"writer": (0.85, 0.5), "testee": (0.85, 0.5), "checker": (0.95, 0.7)}  # for easy and for hard ones
 FALSE_FLAG, WAVER, WEAK, ELSEWHERE, ANYWHERE = 0.03, 0.08, 0.85, 0.08, 0.25
+_error_map.TSNE_SMALLEST = 10**9  # t-SNE would take longer than the searches, and no map is looked at
 PORT = 18_342  # the same each time: the models' names are part of what is resumed
-
-
-def uniform(*parts):
-    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:6], "big") / 2**48
 
 
 SHAPES = (
@@ -58,48 +55,23 @@ SHAPES = (
 )
 
 
-class Simulated:
-    """A server with a simulated writer, checker and testee, which knows what is true of each question."""
+class Simulated(SimulatedServer):
+    """A simulated writer, checker and testee; it knows what is true of each question."""
+
+    port = PORT
 
     def __init__(self):
         self.sound, self.right, self.chance, self.rows, self.field = {}, {}, None, {}, ""
 
-    def __enter__(self):
-        self.ready = threading.Event()
-        self.thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
-        self.thread.start()
-        self.ready.wait(30)
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.stop.set)
-        self.thread.join(5)
-
-    async def serve(self):
-        self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", self.chat)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", PORT).start()
-        self.ready.set()
-        await self.stop.wait()
-        await runner.cleanup()
-
-    async def chat(self, request):
-        body = await request.json()
-        role, prompt = body["model"].removeprefix("simulated-"), body["messages"][-1]["content"]
+    def reply(self, model, prompt):
+        role = model.removeprefix("simulated-")
         if found := re.search(r"SOURCE-([0-9a-f]{16})\n(.*)\nSOURCE-\1", prompt, re.DOTALL):
-            text = self.write(found[2])
-        elif '"options":' in prompt:
-            text = self.read_key(role, json.loads(prompt.splitlines()[1]))
-        elif found := re.search(r"[Cc]ase ([0-9a-f]{8})", prompt):
-            text = self.answer(prompt, found[1])
-        else:
-            text = prompt.rpartition(" ")[2]  # a sentinel's word
-        message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": 50, "completion_tokens": 20}
-        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+            return self.write(found[2])
+        if '"options":' in prompt:
+            return self.read_key(role, json.loads(prompt.splitlines()[1]))
+        if found := re.search(r"[Cc]ase ([0-9a-f]{8})", prompt):
+            return self.answer(prompt, found[1])
+        return prompt.rpartition(" ")[2]  # a sentinel's word
 
     def learn(self, text):
         """A paragraph's question, or None: its case, key, the wrong options, and the words before the right one."""
@@ -161,27 +133,25 @@ class Simulated:
         return SHAPES[int(uniform("shape", prompt) * len(SHAPES))](options[chosen], chosen)
 
 
+def plant_names(topic, names, askable, shares, rng):
+    """Plant two names that so large shares of what can be asked about have, the second over the first."""
+    counts = Counter(name for row in np.flatnonzero(askable) for name in names[row])
+    fits = sorted(name for name, n in counts.items() if shares[0] <= n / askable.sum() <= shares[1])
+    for number, name in enumerate(rng.choice(fits, 2, replace=False), 1):
+        topic[[row for row, own in enumerate(names) if name in own]] = number
+
+
 def plant(kind, base, askable, seed, texts):
     """The chance of error of each paragraph, and the planted topic of each (0: none)."""
     rng = np.random.default_rng([42, seed, KINDS.index(kind)])
     topic = np.zeros(len(base), dtype=int)
     if kind == "documents":
-        documents = np.searchsorted(base.first_rows, np.arange(len(base)), side="right") - 1
-        share = 0
-        sizes = np.bincount(documents[askable], minlength=documents.max() + 1) / askable.sum()
-        for document in rng.permutation(np.flatnonzero((sizes > 0) & (sizes < 0.06))):
-            if share < 0.1:  # together about a tenth of what can be asked
-                topic[documents == document] = 1
-                share = (topic[askable] > 0).mean()
+        paragraphs = base.paragraphs(list(range(len(base))))
+        places = [{p.category, p.attributes.get("section", "").partition(" > ")[0]} - {""} for p in paragraphs]
+        plant_names(topic, places, askable, (0.04, 0.13), rng)
     elif kind == "word":
         words = [set(re.findall(r"\b[a-z]{5,}\b", text.lower())) for text in texts]
-        counts = defaultdict(int)
-        for row in np.flatnonzero(askable):
-            for word in words[row]:
-                counts[word] += 1
-        fits = sorted(w for w, n in counts.items() if 0.04 <= n / askable.sum() <= 0.12)
-        for number, word in enumerate(rng.choice(fits, 2, replace=False), 1):
-            topic[[row for row, own in enumerate(words) if word in own]] = number
+        plant_names(topic, words, askable, (0.04, 0.12), rng)
     elif kind == "neighbours":
         vectors = np.asarray(base.vectors, dtype=np.float32)
         for number, row in enumerate(rng.choice(np.flatnonzero(askable), 2, replace=False), 1):
@@ -256,13 +226,10 @@ def one(name, kb, base, texts, server, kind, seed, options):
         row[strategy] = {"calls": calls, "wrong": len(cases), "true": len(true)}
     run = options.keep / f"{name}-{kind}-{seed}-portfolio"
     shown = show(run)
-    by_topic = defaultdict(Counter)
-    for point in shown["map"]["points"]:
-        if point["fails"]:
-            by_topic[str(topic[server.rows[case_of(point["question"])]])][str(point["cluster"])] += 1
-    row["topics"], found = {t: dict(own) for t, own in by_topic.items()}, shown["clusters"] or {}
-    row["clusters"] = found.get("clusters")
-    row["terms"] = [[term["term"] for term in cluster["terms"]] for cluster in found.get("found", ())]
+    wrong = [point for point in shown["map"]["points"] if point["fails"]]
+    topics = [topic[server.rows[case_of(point["question"])]] for point in wrong]
+    row["topics"], found = count_topics(topics, [point["cluster"] for point in wrong]), shown["clusters"]
+    row["clusters"] = found["clusters"]
     out = run.with_suffix(".items.jsonl")
     shutil.rmtree(out.with_name(f"{out.name}.again"), ignore_errors=True)
     printed = command("search", "export", run, "-o", out, "--force", "--checker", model("checker"), "--budget",
@@ -277,6 +244,69 @@ def one(name, kb, base, texts, server, kind, seed, options):
     return row
 
 
+def count_topics(topics, clusters):
+    """How many failing paragraphs of each planted topic lie in each cluster."""
+    by_topic = defaultdict(Counter)
+    for topic, cluster in zip(topics, clusters, strict=True):
+        by_topic[str(topic)][str(cluster)] += 1
+    return {topic: dict(own) for topic, own in by_topic.items()}
+
+
+def topics_held(by_topic):
+    """For each planted topic of a tenth of the failures: are half of its own in clusters of its own, and in how many.
+
+    A cluster is a topic's own where at least half of its failing paragraphs are. Also the clusters of no topic.
+    """
+    size = Counter()
+    for own in by_topic.values():
+        size.update(own)
+    size.pop("None", None)
+    held, of_topics = [], set()
+    for topic, own in by_topic.items():
+        if topic != "0":
+            mine = [c for c in own if c != "None" and 2 * own[c] >= size[c]]
+            of_topics |= set(mine)
+            if sum(own.values()) >= 0.1 * sum(sum(each.values()) for each in by_topic.values()):
+                held.append((2 * sum(own[c] for c in mine) >= sum(own.values()), len(mine)))
+    return held, len(size) - len(of_topics)
+
+
+def print_clusters(rows):
+    """By kind: the planted topics that clusters hold, into how many they are split, and the clusters of no topic."""
+    for kind in KINDS:
+        found = [topics_held(row["topics"]) for row in rows if row["kind"] == kind]
+        held = [topic for topics, _ in found for topic in topics]
+        counts = [row["clusters"] for row in rows if row["kind"] == kind]
+        split = np.mean([n for _, n in held if n]) if held else float("nan")
+        print(
+            f"{kind:10} topics held {sum(whole for whole, _ in held)} of {len(held)}, clusters for each {split:.2f}, "
+            f"clusters of no topic {sum(odd for _, odd in found)} in {len(found)} searches; "
+            f"some told in {sum(n > 0 for n in counts)}, several in {sum(n > 1 for n in counts)}"
+        )
+
+
+def simulate(base, texts, kind, seed):
+    """The clusters of one search without a server, by a testee that fails where the weakness was planted."""
+    rows = np.flatnonzero(base.askable)
+    chance, topic = plant(kind, base, base.askable, seed, texts)
+    fails = (np.random.default_rng([77, seed, KINDS.index(kind)]).random(len(rows)) < chance[rows]).astype(float)
+    vectors = np.asarray(base.vectors[rows], dtype=np.float32)
+    codes = np.unique(np.asarray(base.categories[1])[rows], return_inverse=True)[1]
+    found = search_field(vectors, codes, fails, "portfolio", seed, 220)
+    asked = np.array([row for batch in found.batches for row in batch])
+    failing, paragraphs = fails[asked] > 0, base.paragraphs(rows[asked].tolist())
+    groups = find_failing_groups(
+        failing,
+        places=[places_of(paragraph) for paragraph in paragraphs],
+        texts=[paragraph.text for paragraph in paragraphs],
+        vectors=vectors[asked],
+    ).groups
+    cluster = {i: number for number, group in enumerate(groups) for i in group.members}
+    wrong = np.flatnonzero(failing)
+    counts = count_topics(topic[rows[asked[wrong]]].tolist(), [cluster.get(i) for i in wrong.tolist()])
+    return {"kind": kind, "seed": seed, "clusters": len(groups), "topics": counts}
+
+
 def print_results(rows):
     """The table, by folder and kind."""
     for row in sorted(rows, key=lambda r: (r["folder"], KINDS.index(r["kind"]), r["seed"])):
@@ -285,12 +315,15 @@ def print_results(rows):
         print(
             f"{row['folder']:8} {row['kind']:10} {row['seed']}: {sound} of {row['exported']} sound and truly wrong "
             f"({row['bad']} bad keys, stated {row.get('stated')}), calls per true failure {each['portfolio']:.1f} "
-            f"(random {each['random']:.1f}), clusters {row['clusters']}, topics {row['topics']}"
+            f"(random {each['random']:.1f}), {row['clusters']} clusters"
         )
     total, sound = sum(r["exported"] for r in rows), sum(r["exported"] - r["bad"] - r["known"] for r in rows)
     covered = [
         r for r in rows if "stated" in r and r["stated"][1] <= r["bad"] / max(1, r["exported"]) <= r["stated"][2]
     ]
+    for name in ("portfolio", "random"):
+        calls, true = (sum(row[name][what] for row in rows) for what in ("calls", "true"))
+        print(f"{name}: {calls / max(1, true):.2f} calls for each of {true} true failures")
     print(f"sound and truly wrong: {sound} of {total} ({sound / max(1, total):.1%})")
     print(f"share of bad keys stated in {sum('stated' in r for r in rows)}, covered in {len(covered)} of {len(rows)}")
 
@@ -304,11 +337,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=430, help="begin no search after so long")
+    parser.add_argument("--simulated", action="store_true", help="only clusters, of so many seeds without a server")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     table, began = options.keep / "results.jsonl", time.monotonic()
     rows = [json.loads(line) for line in table.read_text().splitlines()] if table.exists() else []
     done = {(row["folder"], row["kind"], row["seed"]) for row in rows}
+    simulated = []
     with Simulated() as server:
         for name, _, folder in (given.partition("=") for given in options.folders):
             kb = options.keep / f"{name}.kb"
@@ -317,6 +352,9 @@ def main():
             if not jobs or time.monotonic() - began > options.seconds:
                 continue
             base, texts, server.rows = prepare(folder, kb, server, options.paragraphs)
+            if options.simulated:
+                simulated += [simulate(base, texts, kind, seed) for kind, seed in jobs]
+                continue
             for kind, seed in jobs:
                 if time.monotonic() - began > options.seconds:
                     break
@@ -324,7 +362,9 @@ def main():
                 rows.append(row)
                 with table.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-    print_results(rows)
+    if not options.simulated:
+        print_results(rows)
+    print_clusters(simulated if options.simulated else rows)
 
 
 if __name__ == "__main__":

@@ -40,4 +40,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("files", attempt, number=3_000, batch=100, computes=True)
+    campaign("files", attempt, number=3_000, batch=500, computes=True)

@@ -1,44 +1,38 @@
 """Kill imports at 50 places each into SQLite and PostgreSQL: what is left is no run, and the same command makes it.
 
-A place is a call of a function of the store, counted in a whole import before.
+A place is a call of a function of the store, counted in a whole import before. Each import is a child of a process
+that has loaded everything.
 
 Usage: python studies/soak_imports.py [NUMBER]
 """
 
+import contextlib
+import enum
 import functools
+import importlib
+import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from helpers.postgres import PostgresServer, find_programs  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
+from richter.cli import main  # noqa: E402
 from richter.store import check_integrity, has_ledger, open_ledger  # noqa: E402
 
 PLACES = 50
-KILLED = """
-import os, sys, threading
-limit, calls = int(sys.argv[1]), 0
-def count(frame, event, argument):
-    global calls
-    if event == "call" and f"richter{os.sep}store" in frame.f_code.co_filename:
-        calls += 1
-        if calls == limit:
-            os._exit(9)
-from richter.cli import main
-threading.setprofile(count)
-sys.setprofile(count)
-try:
-    main(sys.argv[2:])
-finally:
-    sys.setprofile(None)
-    print("calls", calls)
-"""
+KILLED = 9
+GRADES = 60  # in the table that is imported
+FAILED = 70
 
 
 @functools.cache
@@ -47,10 +41,50 @@ def server() -> PostgresServer | None:
     return None if programs is None else PostgresServer(programs).__enter__()
 
 
-def import_killed(limit: int, source: Path, target: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", KILLED, str(limit), "import", str(source), "-o", target]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+def status_of(act: Callable[[], int]) -> int:
+    """The exit status of what runs in a child of this process, which need not load anything again."""
+    child = os.fork()
+    if child == 0:
+        status = FAILED
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            status = act()
+        finally:
+            os._exit(status)
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+
+
+def import_killed(limit: int, source: Path, target: str, out: Path | None = None) -> int:
+    """Import in a child that is killed at this call of the store; its exit status, and into `out` what it used."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        if event == "call" and f"richter{os.sep}store" in frame.f_code.co_filename:
+            calls += 1
+            if calls == limit:
+                os._exit(KILLED)
+
+    def act() -> int:
+        if limit > 0 or out is not None:
+            threading.setprofile(count)
+            sys.setprofile(count)
+        try:
+            main(["import", str(source), "-o", target])
+        except SystemExit as ended:
+            sys.setprofile(None)
+            if out is not None:
+                out.write_text(json.dumps({"calls": calls, "modules": [*sys.modules]}))
+            return int(ended.code or 0)
+        return FAILED
+
+    return status_of(act)
 
 
 def write_source(folder: Path) -> Path:
@@ -61,11 +95,15 @@ def write_source(folder: Path) -> Path:
 
 @functools.cache
 def all_calls(where: str) -> int:
-    """How many calls a whole import makes."""
+    """How many calls a whole import makes; the modules that it uses are loaded here for all later children."""
     folder = Path(tempfile.mkdtemp(prefix="richter-soak-"))
-    done = import_killed(-1, write_source(folder), target_of(where, folder, "whole"))
-    assert "calls" in done.stdout, done.stderr
-    return int(done.stdout.split()[-1])
+    status = import_killed(-1, write_source(folder), target_of(where, folder, "whole"), folder / "used.json")
+    assert status == 0, status
+    used = json.loads((folder / "used.json").read_text())
+    for name in used["modules"]:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    return int(used["calls"])
 
 
 def target_of(where: str, folder: Path, name: str) -> str:
@@ -81,28 +119,39 @@ def attempt(k: int) -> str:
     try:
         target, source = target_of(where, folder, f"soak{k}"), write_source(folder)
         limit = 1 + all_calls(where) * (k // 2 % PLACES) // PLACES
-        if import_killed(limit, source, target).returncode != 9:
+        if import_killed(limit, source, target) != KILLED:
             return f"{where}: not killed"
-        whole = has_ledger(target) and check_integrity(target).sound
-        if has_ledger(target) and not (whole and _grades(target) == 60):
-            return f"{where}: HALF A RUN"
-        if not whole and import_killed(-1, source, target).returncode != 0:
+        found = Found(status_of(lambda: look_at(target)))
+        if found is not Found.NOTHING:
+            return f"{where}: {found.name}"
+        if import_killed(-1, source, target) != 0 or Found(status_of(lambda: look_at(target))) is not Found.WHOLE:
             return f"{where}: NOT MADE AGAIN"
-        return (
-            f"{where}: {'whole already' if whole else 'nothing, and made again'}" if _grades(target) == 60 else "LOST"
-        )
+        return f"{where}: nothing, and made again"
     finally:
         shutil.rmtree(folder)
 
 
-def _grades(target: str) -> int:
+class Found(enum.IntEnum):
+    """What an import left."""
+
+    WHOLE = 0
+    NOTHING = 1
+    HALF_A_RUN = 2
+    FAULT = FAILED
+
+
+def look_at(target: str) -> int:
+    if not has_ledger(target):
+        return Found.NOTHING
+    if not check_integrity(target).sound:
+        return Found.HALF_A_RUN
     with open_ledger(target) as ledger:
-        return len(ledger.grades())
+        return Found.WHOLE if len(ledger.grades()) == GRADES else Found.HALF_A_RUN
 
 
 if __name__ == "__main__":
     try:
-        campaign("imports", attempt, number=2 * PLACES, batch=2 * PLACES, limit_s=300)
+        campaign("imports", attempt, number=2 * PLACES, batch=20, limit_s=300)
     finally:
         if server.cache_info().currsize and (running := server()) is not None:
             running.__exit__(None, None, None)

@@ -15,7 +15,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from helpers.judged_worlds import judged_world  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
-from richter.evidence import rule_contrast  # noqa: E402
+from richter.claims import Blocked, Question  # noqa: E402
+from richter.evidence import evidence  # noqa: E402
 from richter.tables import ReadOptions, read_tables  # noqa: E402
 
 WORLDS = {
@@ -27,6 +28,10 @@ WORLDS = {
     "40 points better, judges 10% wrong, references miss 40%": {
         "right": (0.5, 0.9), "judge_errors": 0.1, "rule_misses": 0.4,
     },
+    "20 points better, a tenth give orders in vain, references miss 30%": {
+        "right": (0.5, 0.7), "ignored": 0.1, "rule_misses": 0.3,
+    },
+    "equal, 3% obeyed": {"obeyed": 0.03},
     "equal, a tenth obeyed": {"obeyed": 0.1},
     "equal, a quarter obeyed": {"obeyed": 0.25},
     "equal, 43% obeyed": {"right": (0.6, 0.6), "obeyed": 0.43},
@@ -38,9 +43,9 @@ def attempt(k: int) -> str:
     name = list(WORLDS)[k % len(WORLDS)]
     table = judged_world(np.random.default_rng(k), **WORLDS[name])
     tables = read_tables(table, options=ReadOptions(map={"score": "llm_judge_correct"}))
-    found = rule_contrast(tables, "accuracy", "old", "new")
-    return f"{name}: {'blocked' if found is not None and found.is_contradiction else 'not blocked'}"
+    found = evidence(tables, Question(measure="accuracy", conditions=("old", "new"))).evidence
+    return f"{name}: {'blocked' if isinstance(found, Blocked) and found.gate == 'judges' else 'not blocked'}"
 
 
 if __name__ == "__main__":
-    campaign("judges_obey", attempt, number=1_600, batch=400, computes=True)
+    campaign("judges_obey", attempt, number=1_000, batch=100, computes=True)

@@ -134,4 +134,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("runs", attempt, number=300, batch=30)
+    campaign("runs", attempt, number=300, batch=50)

@@ -16,8 +16,11 @@ from richter.errors import missing_package_error
 _EXPORTS = re.compile(r"^__all__ = \[(.*?)\]", re.MULTILINE | re.DOTALL)
 
 
-def lazy(room: str) -> None:
-    """Give the module `room` an `__all__`, a `__dir__` and a `__getattr__` for the names its files export."""
+def lazy(room: str, *, public: tuple[str, ...] | None = None) -> None:
+    """Give the module `room` an `__all__`, a `__dir__` and a `__getattr__` for the names its files export.
+
+    `public` are the names that users call, which `dir` lists; None: all. The others are there for other rooms.
+    """
     module = sys.modules[room]
     files: dict[str, str] = {}
     for path in sorted(Path(module.__path__[0]).glob("_[a-z]*.py")):
@@ -32,8 +35,10 @@ def lazy(room: str) -> None:
         return value
 
     vars(module).update(
-        __all__=sorted(files), __getattr__=load, __dir__=lambda: sorted({*vars(module), *files})
-    )  # `dir` finds what is not loaded yet: documentation and completion go by it
+        __all__=sorted(files), __getattr__=load,
+        __dir__=lambda: sorted({*vars(module), *files} if public is None else public),
+    )  # fmt: skip
+    # `dir` finds what is not loaded yet: completion goes by it
 
 
 def load_module(name: str) -> ModuleType:

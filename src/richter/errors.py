@@ -59,7 +59,15 @@ __all__ = [
 
 
 class RichterError(Exception):
-    """A fault a user can act on: `what` happened and the `remedy`."""
+    """A fault a user can act on: `what` happened and the `remedy`.
+
+    >>> import richter
+    >>> try:
+    ...     richter.open("nowhere.csv")
+    ... except richter.RichterError as error:
+    ...     print(error.what)
+    nowhere.csv: no such run or file.
+    """
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
         self.what = without_passwords(what)
@@ -87,13 +95,29 @@ def without_passwords(text: str) -> str:
 
 
 class InputError(RichterError):
-    """A file, a row or an argument breaks a stated rule."""
+    """A file, a row or an argument breaks a stated rule.
+
+    >>> import richter
+    >>> try:
+    ...     richter.paired([1, 0, 1], [1, 0])
+    ... except richter.InputError as error:
+    ...     print(error.what)
+    a has 3 scores and b 2.
+    """
 
 
 class ReadingProposed(InputError):
     """How a table is read was inferred: `lines` describe it, and `options` (`richter.tables.ReadOptions`) confirm it.
 
-    `source` is the table, and `added` are the options of the command line that confirm it.
+    `source` is the table, and `added` are the options that confirm it, as one writes them.
+
+    >>> import polars, richter
+    >>> frame = polars.DataFrame({"sheet": list(range(60)) * 2, "cook": ["a"] * 60 + ["b"] * 60, "thumb": [0, 1] * 60})
+    >>> try:
+    ...     richter.compare(frame)
+    ... except richter.ReadingProposed as proposed:
+    ...     print(richter.compare(frame, options=proposed.options)["a", "b"].estimate)
+    0.0
     """
 
     exit_code = 2
@@ -113,7 +137,15 @@ class TooFewErrors(InputError):
 
 
 class PlanError(RichterError):
-    """A plan is malformed, unlocked where it must be locked, or was changed after locking."""
+    """A plan is malformed, unlocked where it must be locked, or was changed after locking.
+
+    >>> import richter
+    >>> try:
+    ...     richter.gate({"old": [1, 0] * 9, "new": [1, 0] * 9}, plan="nowhere.toml")
+    ... except richter.PlanError as error:
+    ...     print(error.what)
+    nowhere.toml: no such plan.
+    """
 
 
 class LedgerError(RichterError):
@@ -181,11 +213,19 @@ class BudgetExhausted(RichterError):
 
 
 class RichterWarning(UserWarning):
-    """What a Python user should know of a result; `warnings.simplefilter("ignore", RichterWarning)` silences it."""
+    """What a Python user should know of a result.
+
+    >>> import richter, warnings
+    >>> warnings.simplefilter("ignore", richter.RichterWarning)  # silences all of them
+    """
 
 
 class UnconfirmedReading(RichterWarning):
-    """How a table is read was inferred, and nobody confirmed it."""
+    """How a table is read was inferred, and nobody confirmed it.
+
+    >>> import richter, warnings
+    >>> warnings.simplefilter("error", richter.UnconfirmedReading)  # stops a script there
+    """
 
 
 # packages that modules import when they load -> the extra that brings them

@@ -1,9 +1,9 @@
+from math import comb
+
 import numpy as np
 import pytest
 
-from richter.errors import TooFewErrors
-from richter_audit.ascent import SearchSettings, cluster_vectors, distinguishing_terms, simulate_search
-from richter_audit.ascent._clusters import _nearness, _silhouette
+from richter_audit.ascent import SearchSettings, distinguishing_terms, find_failing_groups, simulate_search
 from richter_audit.knowledge import find_similar
 
 
@@ -11,50 +11,71 @@ def unit(rows):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_silhouette_by_hand():
-    """Points 0, 1 | 4: (4 - 1) / 4, (3 - 1) / 3, and 0 for the one that is alone."""
-    x = np.array([0.0, 1.0, 4.0])
-    found = _silhouette(np.abs(x[:, None] - x[None]), np.array([0, 0, 1]))
-    assert found == pytest.approx((3 / 4 + 2 / 3 + 0) / 3)
+def shares(sizes, failing):
+    """Places a, b, .. of these sizes, and which of their paragraphs fail."""
+    places = [{name} for name, size in zip("abcdefgh", sizes, strict=False) for _ in range(size)]
+    fails = [i < wrong for size, wrong in zip(sizes, failing, strict=True) for i in range(size)]
+    return places, fails
 
 
-def test_silhouette_against_sklearn(rng):
-    metrics = pytest.importorskip("sklearn.metrics")
-    x, labels = rng.normal(size=(80, 5)), rng.integers(4, size=80)
-    distance = np.linalg.norm(x[:, None] - x[None], axis=2)
-    assert _silhouette(distance, labels) == pytest.approx(metrics.silhouette_score(x, labels))
+def test_groups_by_hand():
+    """12 of 40 fail, 10 of the 10 of `a`: p = C(30, 2) / C(40, 12), times two places (`b`, of 30, is too large)."""
+    places, fails = shares((10, 10, 20), (10, 1, 1))
+    found = find_failing_groups(fails, places=places)
+    (group,) = found.groups
+    assert (group.kind, group.name, group.members, group.failing) == ("place", "a", tuple(range(10)), 10)
+    assert found.tested == 3
+    assert group.p_value == pytest.approx(3 * comb(30, 2) / comb(40, 12))
 
 
-def test_clusters_that_are_there_are_found_with_their_sizes(rng):
-    sizes = (60, 30, 20)
-    centres = unit(rng.normal(size=(3, 64)))
-    truth = np.repeat([2, 0, 1], [20, 60, 30])
-    failing = unit(centres[truth] + 0.3 * unit(rng.normal(size=(110, 64))))
-    others = unit(rng.normal(size=(110, 64)))
-    order = rng.permutation(220)
-    fails = order < 110
-    found = cluster_vectors(np.vstack([failing, others])[order], fails, np.arange(220) // 20, rng=rng)
-    assert found.clusters == 3
-    assert np.bincount(found.labels).tolist() == list(sizes)  # the largest first
-    assert np.array_equal(found.labels, truth[order[fails]])
-    assert found.p_value < 1e-6
-    assert found.near > found.near_at_random + 0.2
+def test_kinds_share_the_risk_by_hand():
+    """The same group as a place and as a word: each is charged for two kinds."""
+    places, fails = shares((10, 10, 20), (10, 1, 1))
+    texts = [" ".join(own) * 3 for own in places]
+    found = find_failing_groups(fails, places=places, texts=texts)
+    assert found.tested == 6
+    (group,) = found.groups
+    assert (group.kind, group.p_value) == ("place", pytest.approx(6 * comb(30, 2) / comb(40, 12)))
 
 
-def test_looking_back_by_hand():
-    """Two steps: ten failing and ten right at either end, then four that lie at an end each.
+def test_a_group_of_less_than_five_or_more_than_half_is_not_tested():
+    places, fails = shares((4, 21, 15), (4, 0, 0))
+    found = find_failing_groups(fails, places=places)
+    assert (found.groups, found.tested) == ((), 1)
 
-    s is 1, 0, 1, 0 and y is 1, 0, 0, 1: no correlation, z = 0 and p = 0.5; with y = 1, 0, 1, 0 z = 2 and p = 0.023.
-    """
-    ends = np.repeat([[1.0, 0.0], [0.0, 1.0]], 10, axis=0)
-    x = np.vstack([ends, [[1, 0], [0, 1], [1, 0], [0, 1]]]) + 0.0
-    first = [True] * 10 + [False] * 10
-    steps = np.repeat([1, 2], [20, 4])
-    for later, p in (([True, False, False, True], 0.5), ([True, False, True, False], 0.02275)):
-        near, at_random, found = _nearness(x, np.array(first + later), steps, np.random.default_rng(0))
-        assert found == pytest.approx(p, abs=1e-4)
-        assert at_random == 0.5
-        assert near == (0.5 if p == 0.5 else 1.0)
+
+def test_each_planted_group_is_found_whole_and_once(rng):
+    """A place, a word and a neighbourhood of 20 each, all of which fail, among 240 of which one in ten does."""
+    x = unit(rng.normal(size=(240, 16)))
+    x[40:60] = unit(x[40] + 0.1 * unit(rng.normal(size=(20, 16))))
+    places = [{"folder: a"} if i < 20 else {f"folder: {i % 5}"} for i in range(240)]
+    texts = ["about quorum" if 20 <= i < 40 else f"about {'abcdef'[i % 6] * 4}" for i in range(240)]
+    fails = np.where(np.arange(240) < 60, True, rng.random(240) < 0.1)
+    found = find_failing_groups(fails, places=places, texts=texts, vectors=x)
+    by_kind = {group.kind: group for group in found.groups}
+    assert len(found.groups) == 3
+    assert (by_kind["place"].name, by_kind["place"].members) == ("folder: a", tuple(range(20)))
+    assert (by_kind["word"].name, by_kind["word"].members) == ("quorum", tuple(range(20, 40)))
+    assert by_kind["neighbours"].name == ""
+    assert set(range(40, 60)) <= set(by_kind["neighbours"].members)
+
+
+def test_what_a_group_explains_is_not_told_again():
+    """Every failing paragraph of the word `quorum` lies in `a`: the word leaves with it."""
+    places, fails = shares((20, 20, 40), (20, 2, 4))
+    texts = ["quorum" if i < 12 else "other" for i in range(80)]
+    found = find_failing_groups(fails, places=places, texts=texts)
+    assert [group.name for group in found.groups] == ["a"]
+
+
+def test_the_level_decides():
+    """7 of 30 fail, 5 of the 10 of `a`: p by the hypergeometric sum is 0.026; three places make it 0.078."""
+    places, fails = shares((10, 10, 10), (5, 1, 1))
+    tail = sum(comb(10, k) * comb(20, 7 - k) for k in (5, 6, 7)) / comb(30, 7)
+    assert 0.05 < 3 * tail < 0.1
+    assert find_failing_groups(fails, places=places).groups == ()
+    (group,) = find_failing_groups(fails, places=places, level=0.9).groups
+    assert group.p_value == pytest.approx(3 * tail)
 
 
 def test_a_search_with_errors_at_random_tells_no_clusters():
@@ -73,22 +94,17 @@ def test_a_search_with_errors_at_random_tells_no_clusters():
             paragraphs=160,
         )
         rows = np.array([row for batch in found.batches for row in batch])
-        steps = np.repeat(np.arange(len(found.batches)), [len(batch) for batch in found.batches])
-        told += _nearness(vectors[rows].astype(float), fails[rows] > 0, steps, rng)[2] <= 0.05
+        places = [{str(row % 5)} for row in rows]
+        told += bool(find_failing_groups(fails[rows] > 0, places=places, vectors=vectors[rows]).groups)
     assert told <= 8
 
 
-def test_points_that_are_all_alike_and_points_that_are_too_few(rng):
-    alike = cluster_vectors(np.ones((30, 8)), [True] * 30, np.arange(30) // 5, rng=rng)
-    assert (alike.clusters, alike.silhouette, alike.p_value) == (1, None, None)
-    with pytest.raises(TooFewErrors, match="19 failing paragraphs"):
-        cluster_vectors(np.ones((30, 8)), [True] * 19 + [False] * 11, np.arange(30) // 5, rng=rng)
-
-
-def test_the_same_seed_gives_the_same_clusters(rng):
-    x, fails = rng.normal(size=(80, 8)), np.arange(80) % 8 < 5
-    one, other = (cluster_vectors(x, fails, np.arange(80) // 10, rng=np.random.default_rng(3)) for _ in range(2))
-    assert one == other
+def test_nothing_that_fails_nothing_that_passes_and_nothing_at_all(rng):
+    x = rng.normal(size=(30, 8))
+    for fails in ([False] * 30, [True] * 30):
+        assert find_failing_groups(fails, vectors=x).groups == ()
+    assert find_failing_groups([]).tested == 0
+    assert find_failing_groups([True] * 3, vectors=x[:3], texts=["a word"] * 3, places=[{"p"}] * 3).tested == 0
 
 
 def test_terms_by_hand():

@@ -1,15 +1,25 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
+from helpers.server import FakeApi
 from helpers.small_base import SimulatedTestee, small_base
 from richter.cli import main
 from richter.errors import InputError, TooFewErrors
 from richter.records import Answer, Condition, Decoding, Rating, of_kind
 from richter.store import Call, open_ledger
 from richter.tables import read_tables
-from richter_audit.ascent import SearchSettings, plan_pilot, prepare_retest, run_search, score_pilot, score_retest
+from richter_audit.ascent import (
+    SearchSettings,
+    failing_questions,
+    plan_pilot,
+    prepare_retest,
+    run_search,
+    score_pilot,
+    score_retest,
+)
 from richter_audit.llm import messages_for, parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
@@ -116,3 +126,32 @@ def test_severities_of_a_searchs_answers_say_that_a_search_chose_them(searched, 
         main(["severity", str(run), "--json", str(tmp_path / "severity.json")])
     assert stop.value.code == 0
     assert "a search for errors chose these questions" in (tmp_path / "severity.json").read_text()
+
+
+def test_judges_of_a_search_rate_its_failing_questions_once_each(searched, tmp_path, capsys):
+    """By hand: two judges, so twice as many calls as failing questions, priced before and made after."""
+    _, run, found = searched
+    with FakeApi(reply=lambda _: '{"severity": 2, "reason": "wrong"}') as one, FakeApi(reply=one._reply) as two:
+        judges = f"{one.url}#first,{two.url}#second"
+        told = {}
+        for name, more in (("priced", ["--dry-run"]), ("asked", ["--budget", "500calls"])):
+            out = tmp_path / f"{name}.json"
+            with pytest.raises(SystemExit) as stop:
+                main(["audit", "--only", "judge", str(run), "--judges", judges, "--json", str(out), *more])
+            assert stop.value.code == 0, capsys.readouterr().err
+            told[name] = json.loads(out.read_text())
+    assert told["priced"]["dry_run"]["n_answers"] == found.errors_found
+    assert told["asked"]["n_judge"] == 2 * found.errors_found
+    with open_ledger(run) as ledger:
+        rated = {rating.item for rating in ledger.ratings(kind="judge")}
+    assert rated == {q.item.id for q in failing_questions(run, confirmed=False).questions}
+
+
+def test_a_search_without_failures_has_nothing_to_judge(tmp_path, capsys):
+    base = small_base(tmp_path / "kb")
+    settings = SearchSettings(strategy="random", batch=8, questions=1, phrasings=1)
+    testee = SimulatedTestee(lambda *_: False)
+    run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("16calls"), model=testee)
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "--only", "judge", str(tmp_path / "run"), "--judges", "openai/a,openai/b", "--dry-run"])
+    assert (stop.value.code, "no failing question" in capsys.readouterr().err) == (1, True)

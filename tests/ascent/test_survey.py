@@ -37,18 +37,20 @@ def test_every_failing_paragraph_is_on_the_map_and_clusters_are_the_hard_documen
     found = survey_errors(run, base, rng=np.random.default_rng(0))
     assert len(found.points) == sum(step.paragraphs for step in summary.steps)  # what passes is on the map too
     failing = [point for point in found.points if point.fails]
-    assert len(failing) == summary.sources_found == sum(c.paragraphs for c in found.clusters)
+    assert len(failing) == summary.sources_found == sum(c.paragraphs for c in found.clusters) + found.scattered
     assert {base.document_of(point.paragraph) for point in failing} == {2, 3, 7}
-    assert all((point.cluster is None) != point.fails for point in found.points)
     asked = base.paragraphs([point.paragraph for point in found.points])
     assert [point.question for point in found.points] == [p.questions[0].wordings[0] for p in asked]
-    assert found.clustering.clusters == 3
+    hard = [sorted({base.document_of(p.paragraph) for p in failing if p.cluster == c.cluster}) for c in found.clusters]
+    assert hard == [[3, 7], [2]]  # documents 3 and 7 share a category
+    assert (found.clusters[0].kind, found.clusters[0].name) == ("place", "category: category 3")
     for cluster in found.clusters:
-        rows = [point.paragraph for point in found.points if point.cluster == cluster.cluster]
-        assert len({base.document_of(row) for row in rows}) == 1  # a document's vectors lie around one place
+        points = [point for point in found.points if point.cluster == cluster.cluster]
+        rows = [point.paragraph for point in points if point.fails]
+        assert (len(points), len(rows)) == (cluster.asked, cluster.paragraphs)
         assert cluster.example in rows
         assert cluster.categories == ((f"category {base.document_of(rows[0]) % 4}", len(rows)),)
-        assert cluster.error == 1
+        assert cluster.error == pytest.approx(np.mean([point.error for point in points]))
     assert found == survey_errors(run, base, rng=np.random.default_rng(0))
 
 
@@ -72,7 +74,7 @@ def test_show_writes_map_clusters_costs_and_curves(searched, tmp_path, capsys):
     run, base, summary = searched
     code, out, _ = show(capsys, run, "--map", tmp_path / "map.csv", "--json", tmp_path / "show.json")
     assert code == 0
-    assert "3 clusters" in out
+    assert "2 clusters" in out
     table = pl.read_csv(tmp_path / "map.csv")
     assert table.columns == [
         *("paragraph", "x", "y", "category", "cluster", "step", "error", "fails", "question", "model", "text")
@@ -81,7 +83,7 @@ def test_show_writes_map_clusters_costs_and_curves(searched, tmp_path, capsys):
     assert table["text"].to_list() == [p.text for p in base.paragraphs(table["paragraph"].to_list())]
     found = json.loads((tmp_path / "show.json").read_text())
     assert len(found["map"]["points"]) == len(table)
-    assert len(found["clusters"]["found"]) == found["clusters"]["clusters"] == 3
+    assert len(found["clusters"]["found"]) == found["clusters"]["clusters"] == 2
     assert found["not_computed"] == {}
     (cost,) = found["costs"]
     assert (cost["model"], cost["role"], cost["calls"]) == ("simulated/testee", "tested", summary.spent.calls)
@@ -103,7 +105,7 @@ def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, caps
     run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("16calls"), model=testee)
     code, out, _ = show(capsys, tmp_path / "run")
     assert code == 0
-    assert "No clusters: 0 failing paragraphs" in out  # nothing failed: said, and the rest shown
+    assert "No group of paragraphs fails more often" in out  # nothing failed: said, and the rest shown
     assert "The map (" in out
     assert "No prediction: 16 paragraphs, 0 failing" in out
     (tmp_path / "kb").rename(tmp_path / "moved")
@@ -115,9 +117,9 @@ def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, caps
     code, out, _ = show(capsys, tmp_path / "run", "--kb", tmp_path / "moved", "--json", tmp_path / "j.json")
     assert code == 0
     found = json.loads((tmp_path / "j.json").read_text())
-    assert (found["clusters"], found["prediction"]) == (None, None)
+    assert (found["clusters"]["found"], found["prediction"]) == ([], None)
     assert len(found["map"]["points"]) == 16
-    assert set(found["not_computed"]) == {"clusters", "prediction"}
+    assert set(found["not_computed"]) == {"prediction"}
     other = small_base(tmp_path / "other", documents=3)
     with pytest.raises(InputError, match="is not the base of"):
         survey_errors(tmp_path / "run", other, rng=np.random.default_rng(0))

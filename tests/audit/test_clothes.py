@@ -81,7 +81,7 @@ def test_draws_are_counted_as_answers() -> None:
     said = {check.name: check for check in results.checks}
     assert said["every answer rated"].text == "119 of 119 answers rated by the source"
     assert said["every item answered"].passed
-    assert results.signature.basis.startswith("graded by the source (119 answers)")
+    assert results.signature.basis.startswith("severities from your file (119 answers)")
 
 
 def test_one_condition_that_is_scored_was_graded() -> None:

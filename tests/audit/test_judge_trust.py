@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import JudgeTrust, compare_tables, study_judges
+from richter.audit import JudgeTrust, compare_tables, measure_run, study_judges
 from richter.cli import main
 from richter.records import Verdict
+from richter.report._figures import figures
 from richter.stats import agreement_with_labels, grade_dependence, position_bias
 from richter.tables import read_tables
 
@@ -189,3 +190,23 @@ def test_pairs_in_one_order_say_nothing_of_position(tmp_path: Path) -> None:
     frame = judged_both_ways(100, 0.0, np.random.default_rng(3)).gather_every(2)
     frame.write_csv(tmp_path / "pairs.csv")
     assert study_judges(read_tables(tmp_path / "pairs.csv", confirm=True)) is None
+
+
+def test_the_page_draws_the_judge_against_labels_by_hand(tmp_path: Path) -> None:
+    """Agreement, sensitivity and specificity counted from the table; kappa and AC1 from their formulas."""
+    table, path = graded(4, labels=80), tmp_path / "ratings.csv"
+    table.write_csv(path)
+    wide = table.pivot(on="kind", index=("item", "condition"), values="severity").drop_nulls("human")
+    judge, people = wide["judge"].to_numpy() == 0, wide["human"].to_numpy() == 0
+    agreement, p, q = (judge == people).mean(), judge.mean(), people.mean()
+    by_luck = (p * q + (1 - p) * (1 - q), (p + q) * (1 - (p + q) / 2))
+    kappa, ac1 = ((agreement - luck) / (1 - luck) for luck in by_luck)
+    drawn = figures(measure_run(path).to_dict())["judges-labels"]
+    assert {row["statistic"]: row["estimate"] for row in drawn.rows} == {
+        "agreement": pytest.approx(agreement),
+        "kappa": pytest.approx(kappa),
+        "Gwet's AC1": pytest.approx(ac1),
+        "sensitivity": pytest.approx((~judge)[~people].mean()),
+        "specificity": pytest.approx(judge[people].mean()),
+    }
+    assert all(row["low"] < row["estimate"] <= row["high"] for row in drawn.rows)

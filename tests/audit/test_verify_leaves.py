@@ -131,6 +131,19 @@ def test_a_page_of_another_version_is_said_not_to_be_compared(
     assert any("0.0.9 made it" in note for note in found.notes)
 
 
+def test_commands_that_are_not_compared_are_listed_as_given(
+    archive: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    """An archive of a database does not know its place, so its commands are not compared: a lie in them is listed."""
+    document = json.loads(archive[1]["results.json"])
+    document["run"]["name"] = "postgresql:///x"
+    document["next"] = "rm results.json"
+    write_evidence(tmp_path / "a.zip", {**archive[1], "results.json": json.dumps(document).encode()})
+    found = verify_archive(tmp_path / "a.zip")
+    assert found.exit_code == 0
+    assert {"next", "remedy", "file"} <= {*found.given}
+
+
 def test_every_field_of_a_comparison_is_caught_or_listed(tmp_path: Path) -> None:
     rows = [
         {"item": i, "condition": c, "correct": int((i * k) % 7 > 2)} for i in range(60) for k, c in ((3, "a"), (5, "b"))

@@ -491,3 +491,29 @@ def test_canaries_say_which_drift_of_the_judges_they_would_show() -> None:
     assert 0 < judge.detectable < 4
     claim = next(c for c in report.claims if c.measure == "change:judge")
     assert "a drift of the judges of" in claim.sentence
+
+
+def test_how_long_a_result_holds_by_a_regression_of_ones_own() -> None:
+    """The margin over the slope's far limit, by the textbook's formulas of a straight line."""
+    rng = np.random.default_rng(2)
+    days = fixed_days([rng.random(200) < 0.2 for _ in range(20)])
+    report = watch_series("bot", days)
+    assert report.series[0].alarm is None
+    x, y = np.arange(20.0), np.array(report.series[0].values)
+    slope = np.sum((x - x.mean()) * y) / np.sum((x - x.mean()) ** 2)
+    rest = y - y.mean() - slope * (x - x.mean())
+    error = np.sqrt(np.sum(rest**2) / 18 / np.sum((x - x.mean()) ** 2))
+    fastest = abs(slope) + 2.100922 * error  # t of 18 degrees of freedom at 97.5%, from a table
+    assert f"holds for about {0.05 / fastest:,.0f} days" in report.reliance
+    twice = watch_series("bot", days, margin=0.1).reliance
+    assert f"holds for about {0.1 / fastest:,.0f} days" in twice
+
+
+def test_after_an_alarm_a_result_from_before_holds_no_longer() -> None:
+    rng = np.random.default_rng(3)
+    report = watch_series("bot", fixed_days([rng.random(300) < (0.1 if k < 20 else 0.4) for k in range(34)]))
+    lead = report.series[0]
+    assert (report.exit_code, lead.worse) == (3, True)
+    assert lead.changed is not None
+    assert lead.changed in report.reliance
+    assert "days: " not in report.reliance

@@ -96,16 +96,16 @@ def grades(rng: np.random.Generator, draws: int, runs: int = 0) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_ece_is_asked_about_these_items_and_such_runs(rng: np.random.Generator) -> None:
+def test_ece_is_asked_about_these_items_and_new_runs(rng: np.random.Generator) -> None:
     these = richter.open(grades(rng, 4)).compare(about="these-items", on=["ece"]).of("ece")[0]
     assert (these.measure, these.unit, these.units) == ("ece", "draw", 160)
     run = (
         richter.open(grades(rng, 6, runs=6), options=ReadOptions(map={"run": "run"}))
-        .compare(about="such-runs", on=["ece"])
+        .compare(about="new-runs", on=["ece"])
         .of("ece")[0]
     )
     assert (run.measure, run.unit, run.units) == ("ece", "run", 6)
-    for about, draws, why in (("these-items", 1, "40 of 40 items have one draw"), ("such-runs", 2, "one run")):
+    for about, draws, why in (("these-items", 1, "40 of 40 items have one draw"), ("new-runs", 2, "one run")):
         (claim,) = richter.open(grades(rng, draws)).compare(about=about, on=["ece"]).of("ece")
         assert claim.verdict is Verdict.UNTESTABLE
         assert why in claim.reason
@@ -119,11 +119,11 @@ def test_runs_of_other_names_are_not_crossed_though_as_many(rng: np.random.Gener
     turned = x.copy()
     turned[:, 1] = x[:, 1, ::-1]
     ends = [
-        difference_evidence(outcomes(y, "mean_score", run=run, runs=tuple("abcdefgh")), "a", "b", about="such-runs")
+        difference_evidence(outcomes(y, "mean_score", run=run, runs=tuple("abcdefgh")), "a", "b", about="new-runs")
         for y in (x, turned)
     ]
     assert ends[0].interval(0.95).low == pytest.approx(ends[1].interval(0.95).low, rel=1e-9)
     same = np.broadcast_to(np.arange(4), x.shape).ravel()
-    crossed = difference_evidence(outcomes(x, "mean_score", run=same, runs=tuple("abcd")), "a", "b", about="such-runs")
+    crossed = difference_evidence(outcomes(x, "mean_score", run=same, runs=tuple("abcd")), "a", "b", about="new-runs")
     assert crossed.units == 4
     assert ends[0].units == 8

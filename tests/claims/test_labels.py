@@ -209,10 +209,10 @@ def test_labels_in_groups_cover_where_labels_one_by_one_do_not_recovers_truth(rn
     assert naive < 128
 
 
-def test_labels_correct_no_claim_about_such_runs(rng: np.random.Generator) -> None:
+def test_labels_correct_no_claim_about_new_runs(rng: np.random.Generator) -> None:
     once = judged(rng)
     outcomes = dataclasses.replace(repeated(once, 2), run=np.tile([0, 1], len(once.item)), runs=("r0", "r1"))
-    found = difference_evidence(outcomes, "old", "new", about="such-runs")
+    found = difference_evidence(outcomes, "old", "new", about="new-runs")
     assert "as it was graded" in found.notes[-1]
     assert found.labels == 0
 

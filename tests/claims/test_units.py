@@ -260,7 +260,7 @@ def _of_runs(values: np.ndarray) -> Outcomes:
     return dataclasses.replace(made, run=made.draw, runs=tuple(map(str, range(values.shape[2]))))
 
 
-def test_such_runs_count_the_interaction_once_by_hand() -> None:
+def test_new_runs_count_the_interaction_once_by_hand() -> None:
     """A two-way table of differences: runs at their own t, items less the interaction (analysis of variance)."""
     values = np.random.default_rng(5).random((12, 2, 4)) + np.linspace(0, 1, 12)[:, None, None] * [[[0], [1]]]
     x = values[:, 1] - values[:, 0]
@@ -269,7 +269,7 @@ def test_such_runs_count_the_interaction_once_by_hand() -> None:
     both = np.sum(rest**2) / ((n - 1) * (runs - 1)) / (n * runs)
     of_runs, of_items = np.var(x.mean(axis=0), ddof=1) / runs, np.var(x.mean(axis=1), ddof=1) / n - both
     assert of_items > 0
-    found = difference_evidence(_of_runs(values), "a", "b", about="such-runs")
+    found = difference_evidence(_of_runs(values), "a", "b", about="new-runs")
     reach = math.sqrt(stdtrit(runs - 1, 0.975) ** 2 * of_runs + stdtrit(n - 1, 0.975) ** 2 * of_items)
     assert found.interval(0.95).low == pytest.approx(x.mean() - reach)
     assert found.standard_error == pytest.approx(math.sqrt(of_runs + of_items))
@@ -277,7 +277,7 @@ def test_such_runs_count_the_interaction_once_by_hand() -> None:
 
 
 @pytest.mark.parametrize("runs", [2, 3, 6])
-def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: int) -> None:
+def test_new_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: int) -> None:
     """Runs that differ much: t over items calls a difference of nothing real, t over runs does not, however few."""
     rng = np.random.default_rng(9)
     by_items = by_runs = 0
@@ -286,11 +286,11 @@ def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: 
         values = rng.normal(0, 0.5, size=(80, 1, 1)) + shift + rng.normal(0, 0.3, size=(80, 2, runs))
         made = _of_runs(values + 2)
         by_items += p_value(difference_evidence(made, "a", "b"), 0.0) <= 0.05
-        by_runs += p_value(difference_evidence(made, "a", "b", about="such-runs"), 0.0) <= 0.05
+        by_runs += p_value(difference_evidence(made, "a", "b", about="new-runs"), 0.0) <= 0.05
     assert by_items > 100
     assert by_runs <= 20
     with pytest.raises(InputError, match="one run"):
-        difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="such-runs")
+        difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="new-runs")
 
 
 def test_no_common_item_is_refused() -> None:

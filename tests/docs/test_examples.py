@@ -17,7 +17,7 @@ INSIDE = {"evaluate_gates"}  # of the parts of a comparison, which `compare_tail
 
 def public(room: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     module = importlib.import_module(f"richter.{room}")
-    for name in dir(module):
+    for name in module.__all__:
         value = getattr(module, name)
         if not name.startswith("_") and inspect.isfunction(value) and value.__module__.startswith(f"richter.{room}."):
             yield name, value

@@ -397,17 +397,17 @@ def test_up_to_one_in_a_hundred_missing_leaves_what_has_no_worst_value_by_hand(l
     assert (block is not None) is blocks
 
 
-def test_a_claim_about_such_runs_cannot_count_missing_grades_as_wrong() -> None:
+def test_a_claim_about_new_runs_cannot_count_missing_grades_as_wrong() -> None:
     """A missing grade belongs to no run: it was ignored without a word, now it blocks above 1%."""
     rng = np.random.default_rng(0)
     table = (rng.random((50, 2, 4)) < 0.6).astype(float)
     table[:10, 1, 0] = np.nan
     made = outcomes(table)
     made = dataclasses.replace(made, run=made.draw, runs=("s0", "s1", "s2", "s3"))
-    block = block_of(dataset_of(made), about="such-runs")
+    block = block_of(dataset_of(made), about="new-runs")
     assert block is not None
     assert (block.gate, block.override) == ("missing", "--missing at-random")
-    assert block_of(dataset_of(made), about="such-runs", missing="at-random") is None
+    assert block_of(dataset_of(made), about="new-runs", missing="at-random") is None
     assert block_of(dataset_of(made)) is None
 
 

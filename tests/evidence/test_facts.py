@@ -113,7 +113,7 @@ def test_runs_are_crossed_by_their_names_and_not_by_their_numbers(measure: str, 
     question = Question(measure=measure, conditions=("a", "b"))
 
     def found(names: dict[str, tuple[str, ...]]) -> Any:
-        return evidence(with_runs(names, stored), question, Policy(about="such-runs")).known
+        return evidence(with_runs(names, stored), question, Policy(about="new-runs")).known
 
     same, turned, other = found(SAME), found(TURNED), found(OTHER)
     assert [(e.unit, e.units) for e in (same, turned, other)] == [("run", 3), ("run", 3), ("run", 6)]
@@ -137,7 +137,7 @@ def test_runs_numbered_in_another_order_are_the_same_runs_by_hand() -> None:
     assert len(rows) == len(again.answers)
     for measure in ("mean_severity", "severity_given_error"):
         question = Question(measure=measure, conditions=("a", "b"))
-        one, two = (evidence(d, question, Policy(about="such-runs")).known for d in (made, again))
+        one, two = (evidence(d, question, Policy(about="new-runs")).known for d in (made, again))
         assert (one.interval(0.95).low, one.interval(0.95).high) == pytest.approx(
             (two.interval(0.95).low, two.interval(0.95).high)
         )

@@ -14,10 +14,12 @@ def judged_world(
     items: int = 200,
     right: tuple[float, float] = (0.5, 0.5),
     obeyed: float = 0.0,
+    ignored: float = 0.0,
     judge_errors: float = 0.05,
     rule_misses: float = 0.0,
 ) -> pl.DataFrame:
-    """One row an answer. `obeyed` of the second condition's answers give the judge orders, and are graded right.
+    """One row an answer. `obeyed` of the second condition's answers give the judge orders, and are graded right;
+    of the others `ignored` give orders that no judge obeys.
 
     `rule_misses` of the right answers of both say it in words that no reference has; judges know them all the same.
     """
@@ -31,6 +33,7 @@ def judged_world(
                 said = "of the shade that everybody expects"
             is_order = name == "new" and rng.random() < obeyed
             graded = is_order or (is_right != (rng.random() < judge_errors))
-            text = f"It is {said}. {ORDERS}" if is_order else f"It is {said}."
+            is_ignored = name == "new" and ignored > 0 and rng.random() < ignored
+            text = f"It is {said}. {ORDERS}" if is_order or is_ignored else f"It is {said}."
             rows.append((f"q{i}", name, f"Which color has number {i}?", reference, text, int(graded)))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")

@@ -1,6 +1,7 @@
 """Long campaigns: attempts by number, in batches of a process each, going on where they were stopped."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = Path("soak")
+# small data: more threads double the CPU time
+ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 class TooSlow(BaseException):
@@ -32,9 +35,10 @@ def campaign(
 ) -> None:
     """Make `number` attempts (or as many as the first argument says) and count what became of them.
 
-    `attempt(k)` says in a word how number k ended; what it raises is named. Each batch runs in a process of its own,
-    whose largest memory is kept; its line in `soak/NAME.jsonl` is why the same command goes on instead of beginning
-    again. One attempt may take `limit_s` by the clock, or of CPU where it `computes` only, and waits for nobody.
+    `attempt(k)` says in a word how number k ended; what it raises is named. Each batch runs on one thread, in a process
+    of its own whose largest memory is kept; its line in `soak/NAME.jsonl` is why the same command goes on instead of
+    beginning again. One attempt may take `limit_s` by the clock, or of CPU where it `computes` only, and waits for
+    nobody.
     """
     if sys.argv[1:2] == ["--batch"]:
         first, end = map(int, sys.argv[2:4])
@@ -48,7 +52,8 @@ def campaign(
         if first in done:
             continue
         command = [sys.executable, sys.argv[0], "--batch", str(first), str(min(first + batch, number))]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        environment = os.environ | ONE_THREAD
+        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
         row = done[first] = json.loads(ended.stdout.splitlines()[-1])
         with kept.open("a") as file:
             file.write(json.dumps(row) + "\n")

@@ -274,7 +274,7 @@ AUDIT_ROOMS = ("ascent", "judge", "stages")
     ],
 )
 def test_every_public_result_has_a_frame(rooms: list[str], least: int) -> None:
-    public = [getattr(room, name) for room in map(importlib.import_module, rooms) for name in dir(room)]
+    public = [getattr(room, name) for room in map(importlib.import_module, rooms) for name in room.__all__]
     results = [c for c in public if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "to_dict")]
     assert len(results) > least
     assert [c.__name__ for c in results if not hasattr(c, "to_frame")] == []

@@ -131,3 +131,34 @@ def test_repeated_answers_count_together_by_hand(tmp_path: Path) -> None:
     assert "1 more often right" in page
     assert "up to 5 answers per question" in page
     assert read_evidence(tables).moved is None
+
+
+def test_a_cut_page_keeps_what_changed_in_its_pair_and_says_of_how_many_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of 500 questions said "all 500" of 600, and left out changes of the pair for those of other models."""
+    grades = {"q1": (0, 0, 1), "q2": (0, 1, 1), "q3": (1, 1, 0), "q4": (1, 0, 0)}
+    lines = [f"{item},{model},{g}" for item, own in grades.items() for model, g in zip("abc", own, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,correct", *lines]), encoding="utf-8")
+    tables = read_tables(tmp_path / "t.csv", options=ReadOptions())
+    monkeypatch.setattr("richter.report._side_by_side.MOST_ITEMS", 2)
+    found = read_evidence(tables, pair=("a", "b"))
+    table = unpacked(found.packed)
+    assert {row["item"] for row in table["rows"]} == {"q2", "q4"}
+    assert (table["n_items"], found.moved) == (4, (1, 1, 4))
+
+
+def test_two_that_are_blocked_say_what_became_of_the_shared_questions(tmp_path: Path) -> None:
+    lines = [f"q{k},{model},{int(k != 3 or model == 'b')}" for model in "ab" for k in range(4)]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,correct", *lines]), encoding="utf-8")
+    tables = read_tables(tmp_path / "t.csv", options=ReadOptions())
+    claim = {
+        "conditions": ["a", "b"],
+        "measure": "accuracy",
+        "verdict": "blocked",
+        "reason": "too few",
+        "primary": True,
+    }
+    document = {"conditions": [{"name": "a"}, {"name": "b"}], "claims": [claim]}
+    assert "<dt>Shared questions</dt>" in render_report(document, tables)
+    assert "<dt>Shared questions</dt>" not in render_report({**document, "claims": []}, tables)

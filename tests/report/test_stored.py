@@ -20,7 +20,7 @@ from richter.errors import InputError
 from richter.report import render_report
 
 STORED = Path(__file__).parent / "stored"
-TERMS = ("By how much", "Who graded", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
+TERMS = ("By how much", "Reason to doubt", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
 # figures of each document, read off it by hand, that the answer to a question must hold
 FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
     "demo": {

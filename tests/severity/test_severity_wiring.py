@@ -157,6 +157,44 @@ def test_missing_severities_count_both_ways_in_a_claim_and_in_a_requirement() ->
         assert own(weigh_scores(frame, missing="at-random", **FEW).claims)["severity_given_error"].estimate is not None
 
 
+@pytest.mark.parametrize("kind", ["plain", "draws", "weights", "groups", "draws, weights and groups"])
+def test_a_missing_severity_counts_in_a_requirement_as_the_worst_would_in_its_place(kind: str) -> None:
+    """The upper limit is that of the file in which the worst stands."""
+    frame = DATA[kind]()
+    gone = (pl.col("condition") == "new") & (pl.col("item") < "q040")
+    gone = gone & (pl.col("draw") == 0) if "draw" in frame.columns else gone
+    full = frame.with_columns(severity=pl.when(gone).then(4.0).otherwise("severity"))
+    lost = frame.with_columns(severity=pl.when(gone).then(None).otherwise("severity"))
+
+    def check(data: pl.DataFrame) -> Claim:
+        found = weigh_scores(data, require=["severity>=3 below 300000 per million"], **FEW).requirements
+        return next(c for c in found if c.conditions == ("new",))
+
+    whole, counted = check(full).plain_interval, check(lost).plain_interval
+    assert whole is not None
+    assert counted is not None
+    assert counted.high == pytest.approx(whole.high)
+    assert counted.low < whole.low  # the other way leaves them out
+
+
+@pytest.mark.parametrize("design", ["", "stratum", "inclusion"])
+def test_missing_severities_count_as_the_worst_where_people_correct_the_judge(design: str) -> None:
+    """A sixth of the answers lost as the worst puts at least a sixth into the rate, whatever design labels have."""
+    frame = by_judge(rated(), design=design)
+    gone = (pl.col("condition") == "new") & (pl.col("item") < "q040")
+    lost = frame.filter(~gone)
+
+    def high(data: pl.DataFrame, **more: Any) -> float:
+        rule = "severity>=3 below 900000 per million"
+        found = weigh_scores(data, require=[rule], trust_labels=True, **FEW, **more).requirements
+        claim = next(c for c in found if c.conditions == ("new",))
+        assert claim.plain_interval is not None
+        return claim.plain_interval.high
+
+    without = high(lost, missing="at-random")
+    assert high(lost) - without == pytest.approx(1e6 * 40 / N - without * 40 / N, rel=0.25)
+
+
 def test_failed_calls_with_severities_are_missing() -> None:
     frame = rated().with_columns(
         error=pl.when(pl.col("condition") == "new", pl.col("item") < "q020").then(pl.lit("timeout"))

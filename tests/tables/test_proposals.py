@@ -212,9 +212,11 @@ def test_one_condition_with_json_writes_a_document(
     """Ten of sixty files had one condition, and wrote nothing."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "item,correct\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS))
-    assert ended("results.csv", "--json", "out.json") == 0
-    capsys.readouterr()
-    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["schema"] == "richter/results"
+    for words, status in (((), 0), (("compare",), 4)):  # nothing was compared where a comparison was asked for
+        assert ended(*words, "results.csv", "--json", "out.json") == status
+        capsys.readouterr()
+        assert json.loads((tmp_path / "out.json").read_text("utf-8"))["schema"] == "richter/results"
+        (tmp_path / "out.json").unlink()
 
 
 def test_every_score_of_a_file_reaches_the_comparison(tmp_path: Path) -> None:

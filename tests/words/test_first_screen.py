@@ -21,7 +21,7 @@ from richter.report._measure_table import measure_table
 from richter.words import first_lines, side
 from richter.words._page_texts import describe_severe_rates
 
-QUESTIONS = ("By how much", "Who graded", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
+QUESTIONS = ("By how much", "Reason to doubt", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
 
 
 def without_marks(text: Any) -> str:
@@ -68,7 +68,7 @@ def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
 def test_what_was_not_shown_is_named_once_by_hand() -> None:
     waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043)
     words = lines_of(of(waiting))
-    assert set(words) == {"Which is better", "Most often wrong", "Next"}  # the headline says it
+    assert set(words) == {"Which is better", "Severe errors", "Most often wrong", "Next"}  # the headline says it
     other = dataclasses.replace(waiting, measure="ece", primary=False)
     assert lines_of(of(waiting, other))["Inconclusive"] == "Calibration error."
 

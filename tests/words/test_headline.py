@@ -283,7 +283,7 @@ TEN = "+10.0 points (95% CI +5.0 to +15.0)"
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
             (*"abcde", "z"),
-            "On accuracy, we can't tell 5 of 6 apart: a, b, c, d and 1 more.",
+            "On accuracy, 5 of 6 lead; we can't tell them apart: a, b, c, d and 1 more.",
         ),
         ([], ("m",), ONLY),
         ([claim("accuracy", 0.3, Verdict.UNDECIDED, conditions=("m",), sentence="Open.")], ("m",), ONLY),

@@ -248,7 +248,7 @@ def compare_tables(
     conditions: Sequence[str] = (),
     on: Sequence[str] = (),
     margin: float | Mapping[str, float] | None = None,
-    about: About = "such-items",
+    about: About = "new-items",
     missing: str = "both-ways",
     control: str | None = None,
     by: str | None = None,
@@ -514,7 +514,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "such-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.

@@ -39,7 +39,7 @@ class MeasuredCondition(Result):
         return self.summary.name
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FloorsReport(Shown):
     """All conditions of a grades file, and the noise of their ranking by subject where there are subjects."""
 

@@ -286,7 +286,7 @@ def _requirement(dataset: Dataset, rule: Mapping[str, Any], policy: Policy) -> A
         raise PlanError(
             f"The plan asks {metric.noun} to be {rule['rule']} a limit, where {'more' if is_above else 'less'} is "
             "better.",
-            remedy="Ask for the other side, or say which end is good: --better higher|lower.",
+            remedy="Ask for the other side, or say which end is good: --better higher, or --better lower.",
         )
     question = Question(
         measure=measure,

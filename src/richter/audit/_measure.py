@@ -86,7 +86,7 @@ TEXTLESS_REMEDIES = {
 SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunResults(Shown):
     """What `richter report --json` writes of a run or of any other data; `tables` are what it was made from."""
 
@@ -257,7 +257,7 @@ def _with_remedy(records: RunRecords, name: str, section: Any) -> Any:
         return section
     if name in TEXTLESS_REMEDIES and records.state != "empty" and not records.has_texts:
         return _missing(section.missing.reason, TEXTLESS_REMEDIES[name])
-    if not records.files:
+    if not records.files or name == "floors":  # a second file is compared with the first one as it is
         return section
     remedy = section.missing.remedy.replace(records.command, "RUN")
     return _missing(section.missing.reason, f"richter import {records.command} -o RUN; {remedy}")
@@ -303,9 +303,11 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
     if gate is not None:
         study.gate = run_gate(gate, tables, status=study.status)
     if len(tables.conditions) < 2:
+        again = study.records.command
+        ask = f"richter audit --only ask {again} --bench ITEMS --model ANOTHER"
         return _missing(
             f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
-            f"richter audit --only ask {study.records.command} --bench ITEMS --model ANOTHER",
+            f"richter compare {again} OTHER.csv" if study.records.files else ask,
         )
     margins = margins_of(tables, study.margin)
     tail, severity = study.plan_of("tail"), study.plan_of("severity")

@@ -31,6 +31,7 @@ from richter.words import (
     describe_population,
     describe_rated,
     describe_raters,
+    describe_remedy,
     describe_sizes,
     describe_stop,
     first_lines,
@@ -119,7 +120,7 @@ def checks_of(study: RunStudy) -> tuple[Check, ...]:
         _aligned(study),
         *_judged(study),
         _fits(study),
-        _planned(study.status),
+        *_planned(study.status),
         *_fixed(study),
         _real(records),
     )
@@ -189,14 +190,13 @@ def _fits(study: RunStudy) -> Check:
     return _check("the severity law fits", not bad, text)
 
 
-def _planned(status: PlanStatus | None) -> Check:
+def _planned(status: PlanStatus | None) -> list[Check]:
     if status is None:
-        return _check("plan locked before asking", None, "there is no plan: nothing is pre-registered")
+        return []
+    text = "; ".join(status.reasons) or "the plan is not locked"
     if status.confirmatory:
-        return _check(
-            "plan locked before asking", True, f"locked {status.locked_at}, unchanged since; {status.vouched}"
-        )
-    return _check("plan locked before asking", False, "; ".join(status.reasons) or "the plan is not locked")
+        text = f"locked {status.locked_at}, unchanged since; {status.vouched}"
+    return [_check("plan locked before asking", status.confirmatory, text)]
 
 
 def _fixed(study: RunStudy) -> list[Check]:
@@ -229,30 +229,42 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     steps += _uncorrected(study)
     if study.tail is not None and study.tail.study.claim.needed is not None:
         steps.append(f"use {counted(study.tail.study.claim.needed, 'question')} each to settle the tails")
-    for name, section in sections.items():
+    for name, section in sorted(sections.items(), key=lambda pair: pair[0] != "floors"):  # a second model first
         if isinstance(section, NoSection) and name in study.wanted:
             steps.append(describe_missing_section(name, section.missing.remedy))
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
         steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
-    if records.basis is not None and "human" not in records.rated and records.has_texts:
-        run, by = records.command, BASES[records.basis]
-        label = f"richter label {run}" if not records.files else f"richter import {run} -o RUN; richter label RUN"
-        steps.append(f"check a sample by hand: {label} --rater NAME (so far all grades come from {by})")
+    label = _label_command(records)
+    if (
+        records.basis is not None
+        and "human" not in records.rated
+        and records.has_texts
+        and not any(label in step for step in steps)
+    ):
+        steps.append(f"check a sample by hand: {label} (so far all grades come from {BASES[records.basis]})")
     return tuple(steps)
+
+
+def _label_command(records: RunRecords) -> str:
+    """The command that draws answers of a run, or of files that become one, for a person to label."""
+    if records.files:
+        return f"richter import {records.command} -o RUN; richter label RUN --rater NAME"
+    return f"richter label {records.command} --rater NAME"
 
 
 def _first_step(study: RunStudy) -> list[str]:
     """What comes first: what blocks every pair, missing answers that decide, an unchecked judge, or what changed."""
     main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
     if main and all(c.estimate is None and c.remedy for c in main):
-        return [main[0].remedy[:1].lower() + main[0].remedy[1:].rstrip(".")]
+        return [describe_remedy(main[0].remedy, study.records.command)]
     if any(c.without_missing is not None for c in main):
         total = sum(max(main, key=lambda c: sum(c.missing.values())).missing.values())
         return [f"ask the {total:,} missing questions again, or say how they went missing: --missing at-random"]
     if any(c.judged for c in main):
-        texts = "" if study.records.has_texts else ", with the texts of the answers in a column `answer`"
-        return [f"check the judge by hand on a sample (richter label){texts}"]
+        if study.records.has_texts:
+            return [f"check the judge by hand: {_label_command(study.records)}"]
+        return ["check the judge by hand: add the texts of the answers in a column `answer`, then use richter label"]
     pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
     if not pairs or not main or not all(c.decided for c in main):
         return []

@@ -141,7 +141,7 @@ def read_plan(path: str | Path, *, kind: str | None = None) -> Plan:
         raise PlanError(f"{path}: no such plan.", remedy="Write one with: richter plan new KIND") from error
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(f"{path} cannot be read: {error}.", remedy="Check the path.") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is not TOML: {error}.", remedy="Correct this line.") from error
     found = raw.pop("kind", None)
     if not isinstance(found, str) or found not in KINDS:
@@ -170,7 +170,7 @@ def parse_value(kind: str, name: str, text: str) -> Any:
         raise PlanError(f"A {kind} plan has no field {name}.", remedy=f"It has {', '.join(sorted(_kind(kind)[0]))}.")
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

@@ -317,7 +317,7 @@ def _read_toml(path: Path) -> Any:
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

@@ -63,8 +63,7 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int, conditions: Sequence[str
     Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none. With
     `conditions` only their answers are drawn, and those of a condition that was not named before are added.
     """
-    note = ledger.note(SAMPLE_NOTE)
-    before = None if note is None else Sample.from_dict(note)
+    before = ledger.read_note(SAMPLE_NOTE, Sample.from_dict)
     drawn = set() if before is None else {condition for _, condition, _ in before.chosen}
     new = [name for name in conditions if name not in drawn]
     if before is not None and not new:
@@ -292,10 +291,9 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
 
 def _claim_so_far(ledger: Ledger, tables: Dataset) -> str:
     """Where the claim stands that the run's sample was drawn for; empty where there is none."""
-    note = ledger.note(SAMPLE_NOTE)
-    if note is None:
+    sample = ledger.read_note(SAMPLE_NOTE, Sample.from_dict)
+    if sample is None:
         return ""
-    sample = Sample.from_dict(note)
     plan = labelling_of(tables, sample)
     return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample), sample).sentence
 
@@ -360,10 +358,10 @@ def _sheet_sample(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: 
         raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
     if "severity" not in frame.columns:
         raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
-    note = ledger.note(SAMPLE_NOTE)
-    if note is None:
+    sample = ledger.read_note(SAMPLE_NOTE, Sample.from_dict)
+    if sample is None:
         raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
-    return Sample.from_dict(note)
+    return sample
 
 
 def _as_number(text: str) -> float | None:

@@ -30,7 +30,7 @@ from richter.tables import Dataset, ReadOptions, read_tables, severity_scores
 __all__ = ["TailReport", "study_column"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TailReport(Shown):
     """A tail study, where its data and plan came from, and every deviation from the plan."""
 

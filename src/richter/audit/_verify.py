@@ -280,11 +280,14 @@ def _verify_restored(
         except RichterError as error:
             raise InputError(error.what.replace(f"{scratch}/", ""), remedy="Get the archive again.") from error
         as_stated = AS_STATED if "records/notes.json" in files else (*AS_STATED, *IN_NOTES)
-        faults, notes, unmade = compare_documents(document, results.to_dict(), as_stated=as_stated)
+        commands = COMMANDS if "postgresql:///" in json.dumps(document) else set[str]()
+        faults, notes, unmade = compare_documents(
+            document, results.to_dict(), given=OF_THE_PROGRAM | commands, as_stated=as_stated
+        )
         page = None if render is None or faults else render(document, results.tables)
     made = len(document["claims"]) - unmade
     notes = [f"of its {len(document['claims']):,} claims {made:,} were made again from its records", *notes]
-    given = (*found.given, *sorted(OF_THE_PROGRAM), *as_stated)
+    given = (*found.given, *sorted(OF_THE_PROGRAM | commands), *as_stated)
     if "report.html" not in files:
         notes.append("it holds no report.html")
     elif page is None or document["richter"] != __version__:
@@ -297,22 +300,26 @@ def _verify_restored(
 
 
 def compare_documents(
-    document: Mapping[str, Any], again: Mapping[str, Any], *, as_stated: tuple[str, ...] = AS_STATED
+    document: Mapping[str, Any],
+    again: Mapping[str, Any],
+    *,
+    given: Collection[str] = OF_THE_PROGRAM,
+    as_stated: tuple[str, ...] = AS_STATED,
 ) -> tuple[list[str], list[str], int]:
     """Faults and notes on a results document against the same made again, and how many of its claims were not.
 
-    Every field counts but `OF_THE_PROGRAM` and those that begin `as_stated`. Where the records do not make all claims
-    (the steps of a search are not among them), only the claims that they make are compared.
+    Every field counts but those of a `given` name and those that begin `as_stated`; one that is absent is null.
+    Where the records do not make all claims (the steps of a search are not among them), only the claims that they
+    make are compared.
     """
     claims: list[dict[str, Any]] = document["claims"]
     faults, notes = _faults_within(claims), list[str]()
     stated, found = ({_key(claim): claim for claim in one["claims"]} for one in (document, again))
     unmade = [claim for key, claim in stated.items() if key not in found]
     names = _conditions(again)
-    given = OF_THE_PROGRAM | (COMMANDS if "postgresql:///" in json.dumps(document) else set())
     if unmade:
         notes.append(PART_OF_A_RUN)
-        found, given = _without_families(stated, found, unmade), given | {"data_hash"}
+        found, given = _without_families(stated, found, unmade), {*given, "data_hash"}
         notes += [f"{_name(claim)} cannot be made again from its records" for claim in unmade]
     else:
         faults += _left_out({}, stated, found)

@@ -59,7 +59,18 @@ from richter.claims import (
     watched_measures,
 )
 from richter.errors import InputError
-from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain
+from richter.records import (
+    DEFAULT_LEVEL,
+    Claim,
+    Family,
+    Hypothesis,
+    Interval,
+    Result,
+    Verdict,
+    counted,
+    plain,
+    printable,
+)
 from richter.stats import bin_gaps
 from richter.tables import ReadOptions
 
@@ -116,7 +127,7 @@ class MetricSeries:
     missing: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WatchReport(Result):
     """What a series shows: a sentence, one claim and one series a metric, and what changed beside it.
 
@@ -142,6 +153,12 @@ class WatchReport(Result):
     notes: tuple[str, ...]
     understood: str = ""
     basis: str = ""
+
+    def __repr__(self) -> str:
+        return f"<WatchReport: {printable(self.sentence, limit=100)}>"
+
+    def __str__(self) -> str:
+        return printable(self.sentence)
 
     @property
     def history(self) -> dict[str, Any]:

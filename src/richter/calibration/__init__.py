@@ -1,4 +1,9 @@
-"""Does the model know when it is wrong? Calibration of stated, token and sampled confidence."""
+"""Does the model know when it is wrong? Calibration of stated, token and sampled confidence.
+
+>>> import richter
+>>> round(richter.calibration.ece([0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5).ece, 3)
+0.05
+"""
 
 from typing import TYPE_CHECKING
 
@@ -19,4 +24,17 @@ if TYPE_CHECKING:
     from richter.calibration._selective import *
     from richter.calibration._sem import *
 
-lazy(__name__)
+lazy(
+    __name__,
+    public=(
+        "agreement_gap",
+        "calibration_map",
+        "confidence_scores",
+        "ece",
+        "miscalibration",
+        "recalibrate",
+        "regimes",
+        "safe_threshold",
+        "sem_ece",
+    ),
+)

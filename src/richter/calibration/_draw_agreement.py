@@ -37,6 +37,12 @@ def agreement_gap(labels: ArrayLike, correct: ArrayLike) -> AgreementGap:
     same answers, NaN where there is none. With m answers of which n_k are of class k, agreement is the sum of
     n_k (n_k - 1) over m (m - 1): without bias the chance that two answers agree, whatever m is, which the share of the
     most frequent class is not. Where the truth behaves like one more answer both have the same mean.
+
+    >>> from richter.calibration import agreement_gap
+    >>> import numpy as np
+    >>> draws = np.array([[0, 0, 0, 1], [0, 0, 0, 0]])  # two questions, four answers each, by class
+    >>> agreement_gap(draws, draws == 0).right.tolist()
+    [0.75, 1.0]
     """
     classes, grades = np.asarray(labels, dtype=np.int64), np.asarray(correct, dtype=np.float64)
     agreement, right = np.full(len(classes), np.nan), np.full(len(classes), np.nan)

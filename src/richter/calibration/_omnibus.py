@@ -116,6 +116,12 @@ def miscalibration(
     again by flipping the signs of unit sums, with sds from the same sums. Flips assume no form of dependence but ask
     for symmetry, which the copula does not: p is the larger of the two. After 999 tables more are drawn only where p is
     under 0.02.
+
+    >>> from richter.calibration import miscalibration
+    >>> import numpy as np
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> miscalibration(confidence, correct, rng=np.random.default_rng(0), n_resamples=99).p > 0.05
+    True
     """
     gaps = bin_gaps(confidence, correct, bins=bins)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)

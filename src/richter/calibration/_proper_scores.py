@@ -90,6 +90,12 @@ def confidence_scores(
     answers not more confident of e / G, centred. AUROC's interval is made on the logit and so stays in (0, 1); where
     right and wrong are told apart without exception the lower end is (1 - level)^(1 / m), m the rarer kind. In the log
     score 0 and 1 are read as 0.001 and 0.999.
+
+    >>> from richter.calibration import confidence_scores
+    >>> import numpy as np
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> round(confidence_scores(confidence, correct, rng=np.random.default_rng(0)).brier.value, 3)
+    0.175
     """
     checked = ece(confidence, correct)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)

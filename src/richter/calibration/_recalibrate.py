@@ -54,7 +54,15 @@ class CalibrationMap(Result):
 
 
 def calibration_map(row: Mapping[str, Any]) -> CalibrationMap:
-    """A map from its JSON form, checked: it may come from anywhere."""
+    """A map from its JSON form, checked: it may come from anywhere.
+
+    >>> from richter.calibration import calibration_map, recalibrate
+    >>> import numpy as np
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> best = recalibrate(confidence, correct, rng=np.random.default_rng(0)).methods[0].map
+    >>> calibration_map(best.to_dict()) == best
+    True
+    """
     if not isinstance(row, Mapping) or row.get("schema") != SCHEMA:
         raise InputError(
             "This is not a calibration map.", remedy="Make one: richter calibration FILE --save-map map.json"
@@ -185,6 +193,12 @@ def recalibrate(
     Student's interval by unit. It decides the advice at a level corrected for the three methods (Bonferroni): a
     gain whose interval reaches 0 is not advised. Of those that are left the simplest within a standard error of the
     best is advised.
+
+    >>> from richter.calibration import recalibrate
+    >>> import numpy as np
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> len(recalibrate(confidence, correct, rng=np.random.default_rng(0)).methods)
+    3
     """
     before = ece(confidence, correct, unit=unit, weight=weight, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)

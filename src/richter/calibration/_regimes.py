@@ -113,6 +113,12 @@ def regimes(labels: Any, *, n: int | None = None) -> Regimes:
     questions count as large). Low margin is m~^2 < log K (Theorem 5.1), Jensen-dominated m~ / 2 < lambda* (Definition
     5.5); a question with one class is large-margin. `n`, the number of draws, is the question's own unless given.
     The predicted gaps are eq. (9) per question; they hold for classes beyond the second that are far from winning.
+
+    >>> from richter.calibration import regimes
+    >>> import numpy as np
+    >>> draws = np.array([[0, 0, 0, 1], [0, 1, 1, 1], [0, 0, 0, 0]] * 20)  # 60 questions, 4 answers each, by class
+    >>> regimes(draws).margin.shape
+    (60,)
     """
     pool = answer_pool(labels)
     draws = pool.draws

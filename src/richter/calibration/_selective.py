@@ -128,6 +128,12 @@ def safe_threshold(
     as Korn and Graubard do) and at most n. With weights (of each answer) the share of errors is the weighted one,
     and the test that of n answers with sum w e / max w errors against target x mean w / max w: sums of values in
     [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
+
+    >>> from richter.calibration import safe_threshold
+    >>> import numpy as np
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> safe_threshold(confidence, correct, target=0.3, rng=np.random.default_rng(0)).threshold
+    0.6
     """
     if not 0 < target < 1:
         raise InputError(f"A target of {target} is not a share.", remedy="Use 0.02 for 2% errors.")

@@ -255,6 +255,12 @@ def sem_ece(
     Both are graded by the full pool's mode, the one deployed answer (the paper leaves this open); `per_split`
     grades each split's own selection, which makes Sem2's grade a share, rounded to right when above one half.
     The intervals are for the ECE of the estimator at this number of draws, not for the oracle's.
+
+    >>> from richter.calibration import sem_ece
+    >>> import numpy as np
+    >>> draws = np.array([[0, 0, 0, 1], [0, 1, 1, 1], [0, 0, 0, 0]] * 20)  # 60 questions, 4 answers each, by class
+    >>> 0 <= sem_ece(draws, draws == 0, rng=np.random.default_rng(0)).sem1.ece <= 1
+    True
     """
     pool = answer_pool(labels, correct)
     draws, modal = pool.draws, pool.counts.max(axis=1)

@@ -64,7 +64,7 @@ def ece_side(
     are groups, the standard errors s_b and the correlations between bins come from sums over the unit (the group,
     else the item), and quantiles are Student's with units - 1 degrees of freedom (with groups of unequal size, with
     (sum w^2)^2 / sum w^4 - 1, w the share of a unit). `these`: about these very items, of which only draws vary. `run`
-    (of each row): about such runs, crossed with items; their variance is added (the interaction counts in both, so this
+    (of each row): about new runs, crossed with items; their variance is added (the interaction counts in both, so this
     is wide) and the degrees of freedom are theirs, runs - 1.
     """
     rows = np.arange(len(confidence)) if item is None else np.asarray(item, dtype=np.intp)

@@ -121,14 +121,14 @@ def single_draw_error(alone: int, items: int) -> InputError:
     """Why nothing is said about these very items."""
     return InputError(
         f"{alone} of {items} items have one draw, so that nothing says how much draws vary.",
-        remedy="Give two repeats per question, or use --about such-items.",
+        remedy="Give two repeats per question, or use --about new-items.",
     )
 
 
 def single_run_error(name: str = "") -> InputError:
-    """Why nothing is said about such runs."""
+    """Why nothing is said about new runs."""
     who = f"{name} has" if name else "There is"
     return InputError(
         f"{who} one run, so every sentence is about this checkpoint and this prompt.",
-        remedy="Give a `run` column with several seeds, checkpoints or templates, or use --about such-items.",
+        remedy="Give a `run` column with several seeds, checkpoints or templates, or use --about new-items.",
     )

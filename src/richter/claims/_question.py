@@ -10,8 +10,9 @@ from richter.records import Gate
 if TYPE_CHECKING:
     from richter.claims._suite import Trade
 
-__all__ = ["JUDGE_UNCHECKED", "Asked", "Blocked", "FamilyName", "Question", "Relation"]
+__all__ = ["AMOUNTS_GIVEN", "JUDGE_UNCHECKED", "Asked", "Blocked", "FamilyName", "Question", "Relation"]
 
+AMOUNTS_GIVEN = "amounts as given"  # the basis of claims on money, tokens and time, which nobody grades
 JUDGE_UNCHECKED = "judge, unchecked"  # the basis of claims on grades of a judge that nobody checked
 
 Relation = Literal["above", "below", "differs"]

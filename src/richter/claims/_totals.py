@@ -35,7 +35,7 @@ FEW_UNITS = 300
 
 
 def total_evidence(
-    sample: Sample, conditions: tuple[str, ...], *, about: About = "such-items", unpaired: bool = False
+    sample: Sample, conditions: tuple[str, ...], *, about: About = "new-items", unpaired: bool = False
 ) -> Evidence:
     """The second condition's total over the first's, minus 1, or one condition's mean amount.
 
@@ -243,11 +243,11 @@ def _resampled_counts(units: int) -> Floats:
 def _skewed(found: Evidence, bills: _Bills, about: About) -> Evidence:
     """Evidence on a logarithm with the reaches of resampled units and the guards of those that seem cheaper.
 
-    About these very items and about such runs Student's limits stand: the amounts of items are fixed there, or runs too
+    About these very items and about new runs Student's limits stand: the amounts of items are fixed there, or runs too
     few to resample.
     """
-    if not found.standard_error or about != "such-items":
-        return _of_alike_units(found, bills) if about == "such-items" else found
+    if not found.standard_error or about != "new-items":
+        return _of_alike_units(found, bills) if about == "new-items" else found
     error, freedom, estimate = found.standard_error, found.freedom, found.estimate
     t, (lower, upper) = bills.studentised(), bills.guards()
 

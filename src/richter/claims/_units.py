@@ -2,7 +2,7 @@
 
 What is estimated is always the mean over items of an item's mean over draws, weighted where items have weights. What
 varies independently (the unit) is the group where there are groups, else the item; the draw or the run where the claim
-is about these very items or about such runs.
+is about these very items or about new runs.
 """
 
 import dataclasses
@@ -32,11 +32,11 @@ from richter.stats._proportion import (
 
 __all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
-About = Literal["such-items", "these-items", "such-runs"]
+About = Literal["new-items", "these-items", "new-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
-RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
+RUNS_UNCORRECTED = "human labels correct no claim about new runs: as it was graded"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def difference_evidence(
     first: str,
     second: str,
     *,
-    about: About = "such-items",
+    about: About = "new-items",
     exact: bool = False,
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
@@ -133,8 +133,8 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
     sides = [labelled(sample.outcomes, k, use) for k in columns]
     if sample.outcomes.is_proxy and not enough_labels(sides):
         raise InputError("A condition has fewer than two human labels.", remedy="Label more: richter label.")
-    if about == "such-runs" or not enough_labels(sides):
-        why = RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED
+    if about == "new-runs" or not enough_labels(sides):
+        why = RUNS_UNCORRECTED if about == "new-runs" else UNCORRECTED
         return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=(*own.notes, why))
     these, is_proxy = about == "these-items", sample.outcomes.is_proxy
     return corrected(sample.metric, sides, own, these=these, exact=exact, is_proxy=is_proxy)
@@ -157,7 +157,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a), exact=exact)
     if about == "these-items":
         return _by_draws(sample, shared, (i, j), frame)
-    if about == "such-runs":
+    if about == "new-runs":
         return _by_runs(sample, shared, (i, j), frame)
     if is_single_binary(sample, shared, [i, j]):
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
@@ -166,7 +166,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
 
 
 def mean_evidence(
-    sample: Sample | Outcomes, condition: str, *, about: About = "such-items", exact: bool = False
+    sample: Sample | Outcomes, condition: str, *, about: About = "new-items", exact: bool = False
 ) -> Evidence:
     """One condition's mean. One binary draw an item: Wilson's interval, or Clopper-Pearson's where `exact`.
 
@@ -213,7 +213,7 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
     )
     if about == "these-items":
         return _by_draws(sample, known, (k,), frame)
-    if about == "such-runs":
+    if about == "new-runs":
         return _by_runs(sample, known, (k,), frame)
     if is_single_binary(sample, known, [k]):
         return _rate(int(np.sum(x == high)), frame)
@@ -580,7 +580,7 @@ def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
     return frame.evidence(estimate, interval, error=error)
 
 
-# About these items, and about such runs
+# About these items, and about new runs
 
 
 def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:

@@ -25,7 +25,7 @@ ALIKE = "this assumes questions that are alike, as if chance had assigned them; 
 
 
 def unpaired_evidence(
-    sample: Sample | Outcomes, first: str, second: str, *, about: About = "such-items", exact: bool = False
+    sample: Sample | Outcomes, first: str, second: str, *, about: About = "new-items", exact: bool = False
 ) -> Evidence:
     """The second condition's mean minus the first's, each on all of its own items, as two independent samples.
 
@@ -57,7 +57,7 @@ def _side(sample: Sample, name: str, about: About, *, exact: bool, allow_unseen_
     """One condition's mean, with limits that hold where it is skewed; with `allow_unseen_group` also for one
     that was not seen. `exact` concerns rates."""
     found, k = mean_evidence(sample, name, about=about, exact=True), sample.place(name)
-    if about != "such-items" or found.labels or found.standard_error is None:
+    if about != "new-items" or found.labels or found.standard_error is None:
         return found
     known = ~np.isnan(sample.mean[:, k])
     x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight

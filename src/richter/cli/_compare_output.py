@@ -35,7 +35,7 @@ from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
-from richter.tables import Dataset, ReadOptions, as_options
+from richter.tables import ReadOptions, as_options
 from richter.words import (
     describe_next,
     describe_note,
@@ -44,12 +44,14 @@ from richter.words import (
     describe_terms,
     describe_verdict,
 )
+from richter.words._page_texts import describe_leads
 
 ABOUT = {  # what a result is generalised to
-    "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
+    "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
     "these-items": "The result speaks of these very questions: only repeats vary.",
-    "such-runs": "The result speaks of runs and questions like these.",
+    "new-runs": "The result speaks of runs and questions like these.",
 }
+NOTHING_COMPARED = 4  # the exit status where no claim could be made
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
 
@@ -69,6 +71,9 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
+    if json_path is not None and len(names or tables.conditions) == 1:
+        _summarise(sources, reading, json_path)
+        return NOTHING_COMPARED
     report = compare_tables(
         tables,
         conditions=names,
@@ -85,7 +90,7 @@ def compare(
         out.print(printable(line), soft_wrap=True)
     show(out, report, again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]), verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
-    return 4 if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
+    return NOTHING_COMPARED if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
 
 def look(arguments: tuple[str, ...]) -> None:
@@ -100,28 +105,27 @@ def look(arguments: tuple[str, ...]) -> None:
 
 def _look(inner: click.Context, reading: ReadOptions) -> None:
     """Print what the files hold, with the command that makes a page of them."""
-    sources, json_path = inner.params["sources"], inner.params.get("json_path")
+    sources = inner.params["sources"]
     files, names = split_sources(sources)
-    tables, out = read_given(files, reading), console(json_path)
-    if len(names or tables.conditions) > 1:
+    if len(names or read_given(files, reading).conditions) > 1:
         inner.command.invoke(inner)
     else:
-        _summarise(out, tables, reading, names, json_path, files)
-        again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
-        out.print(f"Next: richter report {printable(again)} -o page.html", soft_wrap=True)
+        _summarise(sources, reading, inner.params.get("json_path"))
 
 
-def _summarise(
-    out: Console, tables: Dataset, reading: ReadOptions, names: list[str], json_path: str | None, files: list[str]
-) -> None:
+def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | None) -> None:
     """Print what the records of one condition show, and write the document where `--json` says."""
     from richter.audit import measure_run  # only here, since comparing needs none of it
     from richter.cli._screen import summarise
 
+    files, names = split_sources(sources)
+    out = console(json_path)
     document = measure_run(*files, options=reading, conditions=names).to_dict()
     write_json(document, json_path, inputs=files)
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
         out.print(line, soft_wrap=True)
+    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
 def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
@@ -142,6 +146,7 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
 def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: bool = False) -> None:
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
+    leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
     for line in filter(None, (first.headline, first.counts)):
         out.print(printable(line), soft_wrap=True)
     out.print()
@@ -151,7 +156,9 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         subgroup_table(out, report)
     else:
         tier_table(out, report)
-        out.print(printable(describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))))
+        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        for line in filter(None, (leads, pairs)):
+            out.print(printable(line), soft_wrap=True)
     faults_table(out, report)
     for line in filter(None, (first.sizes, first.doubt)):
         out.print(printable(line), soft_wrap=True)
@@ -159,7 +166,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
         _print_details(out, report)
-    if terms := describe_terms(f"{first.headline} {first.sizes}"):
+    if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
     if step := describe_next(report.claims, again=again):
         out.print(printable(step), soft_wrap=True)
@@ -173,7 +180,7 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
-    asked = [ABOUT[report.about]] if report.about != "such-items" else []
+    asked = [ABOUT[report.about]] if report.about != "new-items" else []
     asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
     return [*refused, *asked, *map(describe_note, shown), *left, *read]
 

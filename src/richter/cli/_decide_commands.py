@@ -18,6 +18,17 @@ from richter.cli._options import (
 )
 
 
+class _AboutChoice(click.Choice[str]):
+    """What a claim is about; the spellings of 0.1 print the new ones and work."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in ("such-items", "such-runs"):
+            new = value.replace("such-", "new-")
+            click.echo(f"`--about {value}` is now `--about {new}`.", err=True)
+            value = new
+        return super().convert(value, param, ctx)
+
+
 def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         from richter.audit import results_schema
@@ -48,8 +59,8 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 )
 @click.option(
     "--about",
-    type=click.Choice(["such-items", "these-items", "such-runs"]),
-    default="such-items",
+    type=_AboutChoice(["new-items", "these-items", "new-runs"]),
+    default="new-items",
     help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
 )
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")

@@ -20,6 +20,7 @@ import click
 from richter import __version__
 from richter._lazy import load_entry_point
 from richter.cli._aliases import respell
+from richter.cli._closed_pipes import outliving_readers
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
@@ -221,7 +222,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     """The settings in a `richter.toml`, each known and of the right kind."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
         raise InputError(f"{NAME} cannot be read: {error}.", remedy='It is TOML, as margin = "2pt".') from error
     unknown = [name for name in values if name not in KNOWN]
     if unknown:
@@ -313,7 +314,13 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    argv = sys.argv[1:] if args is None else args
+    with outliving_readers():
+        code = _run(sys.argv[1:] if args is None else args)
+    sys.exit(code)
+
+
+def _run(argv: list[str]) -> int:
+    """The exit status of a command line."""
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
@@ -332,9 +339,6 @@ def main(args: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. What arrived is kept; run the same command again to go on.", err=True)
         code = 128 + (ended[0] if ended else signal.SIGINT)
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 0
     except ReadingProposed as proposal:
         keep = " ".join(["richter", without_passwords(shlex.join(argv)), *(proposal.added or ["--yes"])])
         for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
@@ -345,4 +349,4 @@ def main(args: list[str] | None = None) -> None:
             raise
         click.echo(f"richter: {printable(str(error))}", err=True)
         code = 1
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0

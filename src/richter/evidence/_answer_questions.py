@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from richter.claims import (
+    AMOUNTS_GIVEN,
     Asked,
     Blocked,
     Evidence,
@@ -46,7 +47,8 @@ def evidence(dataset: Dataset, question: Question, policy: Policy | None = None)
         basis=dataset.basis,
     )  # fmt: skip
     try:
-        asked = dataclasses.replace(asked, metric=metric_of(dataset, question.measure))
+        metric = metric_of(dataset, question.measure)
+        asked = dataclasses.replace(asked, metric=metric, basis=AMOUNTS_GIVEN if metric.is_cost else dataset.basis)
         checked = run_checks(dataset, question, policy)
         asked = dataclasses.replace(asked, notes=checked.notes)
         if checked.block is not None:
@@ -132,7 +134,7 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
     main = [a for a in main if len(a.question.conditions) == 2]
-    if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
+    if len(main) < 2 or policy.about != "new-items" or policy.adjust or policy.suite is not None:
         return None
     measure, rng = main[0].question.measure, np.random.default_rng(policy.severity.seed)
     if main[0].metric.estimator == "given_error":

@@ -30,7 +30,7 @@ def _side_of(dataset: Dataset, k: int, items: bytes, about: str) -> EceSide:
     confidence, correct, item = graded.of(k)
     kept = ~np.isnan(confidence) & np.frombuffer(items, dtype=bool)[item]
     run = None
-    if about == "such-runs":
+    if about == "new-runs":
         every = np.zeros_like(graded.condition) if graded.run is None else graded.run
         run = every[graded.condition == k][kept]
     return ece_side(

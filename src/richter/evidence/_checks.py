@@ -25,11 +25,11 @@ from richter.evidence._facts import (
     sample_of,
     valued_by,
 )
-from richter.evidence._judge_facts import bait_counts, rule_contrast, rule_level
+from richter.evidence._judge_facts import bait_counts, obeyed_orders, rule_contrast, rule_level
 from richter.evidence._policy import Policy
 from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
-from richter.words import describe_bait, describe_rule_contrast, describe_rule_level
+from richter.words import describe_bait, describe_obeyed_orders, describe_rule_contrast, describe_rule_level
 
 __all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
 
@@ -159,10 +159,10 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     if policy.missing == "at-random":
         return Finding(notes=(*notes, "the missing grades count as lost by chance (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
-    counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
+    counts_as_worst = has_worst and policy.about != "new-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
         return Finding(notes=notes)
-    why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
+    why = "a claim about new runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
     block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
     return Finding(notes=notes, block=block)
 
@@ -215,7 +215,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     rows = outcomes_of(dataset, valued_by(dataset, question.measure))
     is_plain = (
         metric_of(dataset, question.measure).estimator == "mean"
-        and policy.about == "such-items"
+        and policy.about == "new-items"
         and not (policy.adjust or policy.suite or question.column)
         and rows.label is None
         and rows.group_2 is None
@@ -265,13 +265,21 @@ def _check_against_rules(dataset: Dataset, question: Question, policy: Policy) -
     ruled = contrast.ruled
     text = describe_rule_contrast(contrast.judged.estimate, ruled.estimate, ruled.interval(0.95), ruled.n)
     has_labels = outcomes_of(dataset, valued_by(dataset, question.measure)).label is not None
-    if not contrast.is_contradiction or has_labels:
-        return Finding(notes=(Note(text, "rules beside judges"),))
-    reason = f"the references contradict the judges: {text}"
+    orders = {name: obeyed_orders(dataset, question.measure, name) for name in question.conditions}
+    obeyed = [
+        describe_obeyed_orders(name, found.passed, found.speaking, found.others_passed, found.others)
+        for name, found in orders.items()
+        if found is not None and found.is_shown
+    ]
+    beside = (Note(text, "rules beside judges"),)
+    if not (contrast.is_contradiction or obeyed) or has_labels:
+        return Finding(notes=beside)
+    reason = f"the references contradict the judges: {'; '.join(obeyed) or text}"
     if policy.trust_raters:
         return Finding(notes=(Note(f"{reason}; judges are trusted (--trust-raters)", "rules beside judges"),))
     remedy = "Read answers that judges and references grade differently, or label some: richter label."
-    return Finding(block=Blocked(gate="judges", reason=reason, remedy=remedy, override="--trust-raters"))
+    block = Blocked(gate="judges", reason=reason, remedy=remedy, override="--trust-raters")
+    return Finding(notes=beside if obeyed else (), block=block)
 
 
 def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -306,7 +314,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     is_plain = (
         metric.estimator == "mean"
         and not metric.is_cost
-        and policy.about == "such-items"
+        and policy.about == "new-items"
         and not (policy.adjust or policy.suite or question.column)
         and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
         and not is_unpaired(dataset, question, policy)

@@ -59,7 +59,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking.any():
         found = _both_ways(dataset, question, policy, found, lacking)
-    if not policy.is_gate or sample.metric.worst is None or policy.about != "such-items" or found.sides or found.labels:
+    if not policy.is_gate or sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
         return found
     if compares_within_raters(dataset, question, policy):
         return found
@@ -71,7 +71,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
 
 def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray:
     """The missing grades that a claim must also hold with at the worse end, by item and condition: all, or none."""
-    if policy.is_both_ways and sample.metric.worst is not None and policy.about != "such-runs":
+    if policy.is_both_ways and sample.metric.worst is not None and policy.about != "new-runs":
         return lacking_of(dataset, question, policy)
     return np.zeros_like(sample.draws)
 
@@ -202,7 +202,7 @@ def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample
 
 def estimate_per_success(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """What a success costs one condition, or the second over the first, on the tasks that both were run on."""
-    if policy.about != "such-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
+    if policy.about != "new-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
         raise InputError(
             "A cost per success is compared on shared questions, about questions like these.",
             remedy="Leave out --about, --suite and --unpaired, or this measure.",

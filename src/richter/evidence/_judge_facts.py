@@ -10,12 +10,13 @@ from richter.evidence._facts import once, outcomes_of, valued_by
 from richter.stats import Floats
 from richter.tables import KEY, Dataset, severity_of
 
-__all__ = ["Bait", "RuleContrast", "bait_counts", "rule_contrast", "rule_level"]
+__all__ = ["Bait", "ObeyedOrders", "RuleContrast", "bait_counts", "obeyed_orders", "rule_contrast", "rule_level"]
 
 MAX_GRADED_ITEMS = 5_000  # items whose answers are graded by their references, to be held against the judges
 MIN_COMPARED = 20  # items that both graders graded of both conditions
 MIN_KAPPA = 0.6  # of rules and judges, on one of two conditions: below it the references are not what judges go by
 CONTRAST_LEVEL = 0.99
+MIN_OBEYED_SHARE = 0.01  # of a condition's answers: fewer that judges obey move no claim, and are a note
 CONTRAST_SIZE = (
     0.1  # of the scale: what judges and rules may differ by in a difference without contradicting each other
 )
@@ -111,6 +112,52 @@ def rule_level(dataset: Dataset, measure: str, condition: str) -> tuple[float, f
     if len(rows) < MIN_COMPARED:
         return None
     return float(rows["judged"].to_numpy().mean()), float(rows["ruled"].to_numpy().mean()), len(rows)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ObeyedOrders:
+    """How many of a condition's answers that rules call wrong judges pass: that speak to a judge, and others.
+
+    `answers` is the number of the condition's answers that both graded.
+    """
+
+    passed: int
+    speaking: int
+    others_passed: int
+    others: int
+    answers: int
+
+    @property
+    def p(self) -> float:
+        """Fisher's exact p-value, one-sided: that judges pass those that speak to them no more often than others."""
+        from scipy.stats import hypergeom  # only where answers speak to judges
+
+        wrong, passed = self.speaking + self.others, self.passed + self.others_passed
+        return float(hypergeom.sf(self.passed - 1, wrong, passed, self.speaking))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether judges obey, at 1%, in a number of answers that can move a claim."""
+        return self.passed >= MIN_OBEYED_SHARE * self.answers and self.p < 1 - CONTRAST_LEVEL
+
+
+@once
+def obeyed_orders(dataset: Dataset, measure: str, condition: str) -> ObeyedOrders | None:
+    """How judges grade wrong answers that speak to them; None where no answer does or no rule graded any."""
+    if condition not in bait_counts(dataset) or _rule_grades(dataset).is_empty():
+        return None
+    from richter.texts import has_judge_bait
+
+    rows = _judged_right(dataset, valued_by(dataset, measure))[0].filter(pl.col("condition") == condition)
+    rows = rows.join(_rule_grades(dataset), on=KEY, how="inner")
+    rows = rows.join(dataset.answers.select(*KEY, "text"), on=KEY, how="left")
+    speaks = has_judge_bait(rows["text"].fill_null("")).to_numpy()
+    is_wrong, is_passed = rows["ruled"].to_numpy() < 0.5, rows["judged"].to_numpy() > 0.5
+    return ObeyedOrders(
+        passed=int((is_wrong & is_passed & speaks).sum()), speaking=int((is_wrong & speaks).sum()),
+        others_passed=int((is_wrong & is_passed & ~speaks).sum()), others=int((is_wrong & ~speaks).sum()),
+        answers=len(rows),
+    )  # fmt: skip
 
 
 def _with_values(base: Outcomes, rows: pl.DataFrame, value: Floats) -> Outcomes:

@@ -44,7 +44,7 @@ class Policy:
     attempts are stated, of which the best is on show.
     """
 
-    about: About = "such-items"
+    about: About = "new-items"
     missing: MissingPolicy | None = None
     is_gate: bool = False
     unpaired: bool = False

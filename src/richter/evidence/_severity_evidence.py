@@ -120,15 +120,13 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     severe one, the difference at every severity, or the slope. Human labels do not correct it: it stays the judge's
     where a judge rated.
     """
-    rows = severity_rows(dataset, policy.about == "such-runs")
+    rows = severity_rows(dataset, policy.about == "new-runs")
     metric = metric_of(dataset, question.measure)
     without = [name for name in question.conditions if not (rows.of(name) > 0).any()]
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")
     found = (
-        _weighed(dataset, question, policy)
-        if policy.about == "such-items"
-        else _by_rows(question, policy, rows, metric)
+        _weighed(dataset, question, policy) if policy.about == "new-items" else _by_rows(question, policy, rows, metric)
     )
     return found if isinstance(found, Blocked) else _as_rated(dataset, question, rows, found)
 
@@ -144,14 +142,14 @@ def _weighed(dataset: Dataset, question: Question, policy: Policy) -> Evidence |
 
 
 def _by_rows(question: Question, policy: Policy, rows: SeverityRows, metric: Metric) -> Evidence:
-    """The evidence on these very items, or on such runs."""
+    """The evidence on these very items, or on new runs."""
     from richter.severity import severity_given_error
 
     if metric.estimator != "given_error" or metric.name == "graver_error":
         raise InputError(f"{metric.noun} is about items like these only.", remedy="Leave out --about.")
     first, second = (rows.of(name) for name in question.conditions)
     runs = None
-    if policy.about == "such-runs":
+    if policy.about == "new-runs":
         runs = np.zeros(len(rows.item), dtype=np.intp) if rows.run is None else rows.run
     items = rows.item if policy.about == "these-items" else None
     return severity_given_error(

@@ -1,4 +1,9 @@
-"""Is there enough evidence, how much is needed, and when may we stop?"""
+"""Is there enough evidence, how much is needed, and when may we stop?
+
+>>> import richter
+>>> richter.floors.labels_needed(0.05, 0.1).estimation
+800
+"""
 
 from typing import TYPE_CHECKING
 
@@ -17,4 +22,19 @@ if TYPE_CHECKING:
     from richter.floors._structure import *
     from richter.floors._subjects import *
 
-lazy(__name__)
+lazy(
+    __name__,
+    public=(
+        "PublishedScore",
+        "accuracy_floor",
+        "active_estimate",
+        "active_floor",
+        "decide_claim",
+        "labels_needed",
+        "next_batch",
+        "parse_claim",
+        "passive_floor",
+        "published_board",
+        "start_active",
+    ),
+)

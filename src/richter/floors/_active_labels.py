@@ -76,7 +76,12 @@ class ActiveState:
 def start_active(
     confidence: ArrayLike, *, budget: int, seed: int = 0, signal: ArrayLike | None = None, strata: int = N_STRATA
 ) -> ActiveState:
-    """A pool without labels. `signal` defaults to the confidence; a judge's score is one too."""
+    """A pool without labels. `signal` defaults to the confidence; a judge's score is one too.
+
+    >>> from richter.floors import start_active
+    >>> start_active([0.5, 0.7, 0.9] * 20, budget=20).budget
+    20
+    """
     c = np.asarray(confidence, dtype=np.float64)
     s = c if signal is None else np.asarray(signal, dtype=np.float64)
     if c.ndim != 1 or len(c) == 0 or s.shape != c.shape:
@@ -185,6 +190,10 @@ def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
     The order of items is fixed by the seed; labels decide only, once the pilot is done, how many each stratum gets. So
     batches of any size ask the same items in the end, and an interrupted audit goes on as it would have. Items that
     nobody could label are replaced by others of their stratum, which is right if they are no easier or harder.
+
+    >>> from richter.floors import next_batch, start_active
+    >>> len(next_batch(start_active([0.5, 0.7, 0.9] * 20, budget=20))) <= 20
+    True
     """
     room = min(state.budget, len(state.labels)) - state.labelled
     if room <= 0:
@@ -231,6 +240,13 @@ def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) 
     cells (stratum and bin) by their known sizes, s_b comes from the same smoothed rates, and `ece_interval` turns
     both into a debiased value and, with one error more in each bin, into an interval. The number of labels a stratum
     gets depends on the pilot's labels, which biases its mean by order 1 / n only.
+
+    >>> from richter.floors import active_estimate, next_batch, start_active
+    >>> import numpy as np
+    >>> state, right = start_active([0.5, 0.7, 0.9] * 20, budget=40), np.tile([0.0, 1.0], 30)
+    >>> batch = next_batch(state)
+    >>> active_estimate(state.with_labels(batch, right[batch])).labelled == len(batch)
+    True
     """
     check_level(level)
     place = _cut_strata(state)

@@ -107,7 +107,11 @@ def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedScore(Result):
-    """One cell of a leaderboard: the share of n items that a model got right."""
+    """One cell of a leaderboard: the share of n items that a model got right.
+
+    >>> PublishedScore(benchmark="math", model="A", score=0.8, n=1000).score
+    0.8
+    """
 
     benchmark: str
     model: str
@@ -146,7 +150,13 @@ class PublishedBoard(Result):
 
 
 def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) -> PublishedBoard:
-    """All pairs of a leaderboard at once: one Holm family (`decide`) of every pair, each by Newcombe's interval."""
+    """All pairs of a leaderboard at once: one Holm family (`decide`) of every pair, each by Newcombe's interval.
+
+    >>> from richter.floors import PublishedScore, published_board
+    >>> scores = [PublishedScore(benchmark="math", model=m, score=s, n=1000) for m, s in (("A", 0.8), ("B", 0.9))]
+    >>> published_board(scores).claims[0].verdict.value
+    'verified'
+    """
     pairs = [
         (x, y)
         for name in dict.fromkeys(s.benchmark for s in scores)

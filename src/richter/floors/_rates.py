@@ -59,6 +59,10 @@ def passive_floor(n: float, error_rate: float, *, lipschitz: float = 1.0) -> Rat
     logarithm in the lower bound; the constant is set to 1. On real data it is far from tight: on MMLU it is three
     times the half-width of an honest interval for binned ECE. For MMLU's n = 14,042, e = 0.16, L = 1.4 the formula
     gives 0.0252; the paper prints 0.028.
+
+    >>> from richter.floors import passive_floor
+    >>> round(passive_floor(1000, 0.064).value, 4)
+    0.04
     """
     check_n(n=n)
     check_share(zero=True, error_rate=error_rate)
@@ -78,6 +82,10 @@ def active_floor(n: float, error_rate: float) -> Rate:
     Only its lower bound is proved (Theorem 1 holds for adaptive questions too). The upper bound takes a Lipschitz
     gap to be near zero only on a narrow band of confidences, which a Lipschitz bound does not give: a gap may stay
     at zero anywhere. So `proved` is False and this is never a result: `next_batch` and its measured savings are.
+
+    >>> from richter.floors import active_floor
+    >>> active_floor(1000, 0.1).value
+    0.01
     """
     check_n(n=n)
     check_share(zero=True, error_rate=error_rate)
@@ -95,6 +103,10 @@ def accuracy_floor(n: float, error_rate: float, *, conditions: int = 1) -> float
 
     That is one proportion's. The gap between two conditions asked separately (`conditions=2`) is noisier by
     sqrt 2; asked on the same items it depends on how often they disagree, which only data tell.
+
+    >>> from richter.floors import accuracy_floor
+    >>> round(accuracy_floor(1000, 0.1), 4)
+    0.019
     """
     check_n(n=n)
     check_share(zero=True, error_rate=error_rate)

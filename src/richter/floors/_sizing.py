@@ -57,6 +57,10 @@ def labels_needed(
     """Labels to estimate (m >= L e / delta^3) or only detect a calibration error of `delta`.
 
     The detection bound is c1(e)^2 e / delta^2 with Le Cam's exact constant at 1,000 labels (table 8).
+
+    >>> from richter.floors import labels_needed
+    >>> labels_needed(0.05, 0.1).estimation
+    800
     """
     check_share(delta=delta, error_rate=error_rate)
     check_positive(lipschitz=lipschitz)

@@ -83,7 +83,12 @@ def _number(text: str) -> float:
 
 
 def parse_claim(text: str) -> StopRule:
-    """Read a claim such as `error_rate < 0.05`, `ece(gpt) < 0.1`, `A better than B by 2pt`."""
+    """Read a claim such as `error_rate < 0.05`, `ece(gpt) < 0.1`, `A better than B by 2pt`.
+
+    >>> from richter.floors import parse_claim
+    >>> parse_claim("error_rate < 0.05").threshold
+    0.05
+    """
     stripped = text.strip()
     compared = _COMPARISON_FORM.match(stripped)
     if compared:
@@ -238,6 +243,10 @@ def decide_claim(
     at most 1 - level of audits, besides right at the start; more often it says that later items are unlike earlier
     ones (a sorted file, a model that changed): the decision is flagged and says so. Limits that have crossed reject
     every value and decide nothing.
+
+    >>> from richter.floors import decide_claim, parse_claim
+    >>> decide_claim(parse_claim("error_rate < 0.4"), [1, 1, 1, 1, 0] * 100).verdict.value
+    'verified'
     """
     values = np.asarray(first, dtype=np.float64)
     others = None if second is None or not len(np.asarray(second)) else np.asarray(second, dtype=np.float64)

@@ -6,8 +6,10 @@ import functools
 import io
 import itertools
 import logging
+import os
 import re
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -178,8 +180,9 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         Unreadable,
     ) as error:
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        reason = "it is damaged" if isinstance(error, pl.exceptions.PanicException) else reason
         raise InputError(
-            f"{path} cannot be read as a table: {reason}",
+            f"{path} cannot be read as a table: {reason.rstrip('.')}.",
             remedy="Check that every row has the header's columns, or save it again as CSV in UTF-8.",
         ) from error
 
@@ -240,6 +243,30 @@ def _check_texts(path: Path, size: int) -> None:
         )
 
 
+@contextlib.contextmanager
+def _muted_panics() -> Iterator[None]:
+    """Keep the backtrace that polars writes before it raises off the screen: a damaged file can make it panic.
+
+    Only where this is the main thread: the file descriptor is the whole process's.
+    """
+    screen = None
+    if threading.current_thread() is threading.main_thread():
+        with contextlib.suppress(OSError):  # a process without a screen
+            screen = os.dup(2)
+    if screen is None:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(screen, 2)
+        os.close(screen)
+        os.close(nowhere)
+
+
+@_muted_panics()
 def _parquet(path: Path) -> pl.DataFrame:
     rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     with path.open("rb") as file:
@@ -249,6 +276,7 @@ def _parquet(path: Path) -> pl.DataFrame:
     return frame
 
 
+@_muted_panics()
 def _arrow(path: Path) -> pl.DataFrame:
     with path.open("rb") as file:  # a name is never a pattern
         frame = pl.read_ipc(file)

@@ -2,8 +2,9 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -38,7 +39,7 @@ def _ratings(ledger: Ledger) -> pl.DataFrame:
     ratings = ledger.ratings()
     columns = _columns_of(ratings, (*texts, *numbers))
     kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "draw": pl.Int64}
-    stratum, chance = _label_design(ledger)
+    stratum, chance = ledger.read_note(SAMPLE_NOTE, _label_design) or ({}, {})
     drawn = [stratum.get((r.item, r.condition, r.draw)) for r in ratings]
     columns |= {"stratum": list(drawn), "inclusion": [None if name is None else chance[name] or None for name in drawn]}
     kinds |= {"stratum": pl.String, "inclusion": pl.Float64}
@@ -46,9 +47,11 @@ def _ratings(ledger: Ledger) -> pl.DataFrame:
     return frame if stratum else frame.drop("stratum", "inclusion")
 
 
-def _label_design(ledger: Ledger) -> tuple[dict[tuple[str, str, int], str], dict[str, float]]:
+_Design = tuple[dict[tuple[str, str, int], str], dict[str, float]]
+
+
+def _label_design(note: Mapping[str, Any]) -> _Design:
     """The stratum in which each answer may be drawn for people, and each stratum's share that is."""
-    note = ledger.note(SAMPLE_NOTE) or {"strata": [], "chosen": []}
     stratum = {(item, condition, int(draw)): str(name) for item, condition, draw, name in note["strata"]}
     size = Counter(stratum.values())
     drawn = Counter(stratum[item, condition, int(draw)] for item, condition, draw in note["chosen"])

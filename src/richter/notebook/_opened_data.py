@@ -247,7 +247,7 @@ class Run:
         margin: Margin = None,
         by: str | None = None,
         control: str | None = None,
-        about: About = "such-items",
+        about: About = "new-items",
         missing: MissingPolicy = "both-ways",
         adjust: bool = False,
         suite: Mapping[str, float] | None = None,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from richter.claims import METRICS, Metric, Question, check_margin, decide, margin_on, parse_margin
 from richter.errors import InputError
 from richter.evidence import Policy, evidence
+from richter.notebook._python_words import speaks_python
 from richter.records import DEFAULT_LEVEL, Better, Claim
 from richter.stats import Floats
 from richter.tables import Dataset
@@ -24,6 +25,7 @@ __all__ = ["paired", "unpaired"]
 Names = tuple[str, str]
 
 
+@speaks_python
 def paired(
     a: ArrayLike,
     b: ArrayLike,
@@ -59,6 +61,7 @@ def paired(
     return _claim(rows, names, scale, better, margin, level, Policy(trust_ids=True))
 
 
+@speaks_python
 def unpaired(
     a: ArrayLike,
     b: ArrayLike,

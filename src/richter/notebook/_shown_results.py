@@ -18,7 +18,7 @@ from richter.audit import (
 )
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
-from richter.notebook._python_words import in_python
+from richter.notebook._python_words import spoken
 from richter.records import Claim, Verdict, counted, picture, printable
 from richter.records._plain import as_pandas
 from richter.store import write_file
@@ -70,9 +70,9 @@ def claims_frame(claims: Sequence[Claim], *, pandas: bool = False) -> Any:
     import polars as pl
 
     numbers, counts = ("estimate", "low", "high", "level", "p", "p_adjusted"), ("n", "units")
-    texts = ("measure", "first", "second", "subset", "verdict", "basis")
+    texts = ("measure", "first", "second", "subset", "verdict", "basis", "method")
     columns = ("measure", "first", "second", "subset", "estimate", "low", "high", "level", "p", "p_adjusted",
-               "verdict", "n", "units", "basis")  # fmt: skip
+               "verdict", "n", "units", "basis", "method")  # fmt: skip
     kinds = dict.fromkeys(numbers, pl.Float64) | dict.fromkeys(counts, pl.Int64) | dict.fromkeys(texts, pl.String)
     frame = pl.DataFrame([_row(c) for c in claims], schema={name: kinds[name] for name in columns}, orient="row")
     return as_pandas(frame) if pandas else frame
@@ -86,7 +86,7 @@ def _row(claim: Claim) -> dict[str, Any]:
         "measure": measure, "first": first, "second": second, "subset": subset or None, "estimate": claim.estimate,
         "low": span and span.low, "high": span and span.high, "level": span and span.level, "p": claim.p,
         "p_adjusted": claim.p_adjusted, "verdict": claim.verdict.value, "n": claim.n, "units": claim.units,
-        "basis": claim.basis,
+        "basis": claim.basis, "method": span and span.method,
     }  # fmt: skip
 
 
@@ -128,12 +128,15 @@ class _Looks:
         rest = len(self.claims) - MAX_PRINTED
         lines = [self.headline(), *(f"  {c.sentence}" for c in self.claims[:MAX_PRINTED])]
         lines += [f"  and {rest} more in .to_frame()"] if rest > 0 else []
-        lines += [f"  {in_python(line)}" for line in (self.understood, *self.notes) if line]
+        lines += [f"  {line}" for line in (self.understood, *self.notes) if line]
         return "\n".join(printable(line) for line in dict.fromkeys(lines))
 
     def to_frame(self, *, pandas: bool = False) -> Any:
         """One row a claim: measure, first, second, subset, estimate, low, high, level, p, p_adjusted, verdict, n,
-        units, basis. A polars frame, or with `pandas` one of pandas.
+        units, basis, method. A polars frame, or with `pandas` one of pandas.
+
+        The estimate is the second minus the first. Where `method` says "ratio of totals" (money, tokens, time), it is
+        the second's total over the first's, minus 1: -0.2 is 20% less.
         """
         return claims_frame(self.claims, pandas=pandas)
 
@@ -227,7 +230,7 @@ class _OfData:
     def summary(self) -> str:
         """The claims, how the data were read, and notes, as text."""
         lines = (*(c.sentence for c in self.claims), self.understood, *self.notes)
-        return "\n".join(in_python(printable(line)) for line in dict.fromkeys(lines) if line)
+        return "\n".join(printable(line) for line in dict.fromkeys(lines) if line)
 
     def report(self, path: str | Path) -> Path:
         """Write the page of the data, and return its path."""
@@ -275,7 +278,7 @@ class SizeResult:
         """The answer and what it rests on, as text."""
         details = self.details
         lines = describe_pilot_size(details) if isinstance(details, PilotSize) else describe_gap_size(details)
-        return "\n".join(in_python(printable(line)) for line in lines)
+        return "\n".join(spoken(printable(line)) for line in lines)
 
     def __str__(self) -> str:
         return "\n".join(self.summary().splitlines()[:3])

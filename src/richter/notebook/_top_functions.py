@@ -40,7 +40,7 @@ def compare(
     margin: Margin = None,
     by: str | None = None,
     control: str | None = None,
-    about: About = "such-items",
+    about: About = "new-items",
     missing: MissingPolicy = "both-ways",
     unpaired: bool = False,
     adjust: bool = False,
@@ -134,6 +134,7 @@ def gate(
     )  # fmt: skip
 
 
+@speaks_python
 def size(
     data: Data = None,
     *,
@@ -179,12 +180,12 @@ def size(
     stated = parsed_margins(margin)
     by_measure = stated if isinstance(stated, dict) else {} if stated is None else {"": stated}
     if data is None:
-        found: GapSize | PilotSize = speaks_python(size_from_expectation)(
+        found: GapSize | PilotSize = size_from_expectation(
             by_measure.get("accuracy", by_measure.get("")), discordance=discordance, accuracy=expected, phi=phi,
             unpaired=unpaired, pairs=pairs, cluster_size=cluster_size, intraclass=intraclass, power=power, level=level,
         )  # fmt: skip
         return SizeResult(found)
-    speaks_python(check_expectations)(
+    check_expectations(
         has_data=True, unpaired=unpaired, accuracy=expected, discordance=discordance, phi=phi,
         cluster_size=cluster_size, intraclass=intraclass,
     )  # fmt: skip
@@ -193,7 +194,7 @@ def size(
     policy = Policy(
         missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels
     )
-    found = speaks_python(size_from_pilot)(
+    found = size_from_pilot(
         tables, margins=by_measure, on=on, policy=policy, pairs=pairs, cost_item=cost_item, cost_draw=cost_draw,
         power=power, level=level,
     )  # fmt: skip

@@ -59,13 +59,17 @@ class Sample(Result):
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Sample":
-        """The inverse of `to_dict`."""
-        return cls(
+        """The inverse of `to_dict`; ValueError where an answer was chosen that is of no stratum, or of no batch."""
+        sample = cls(
             chosen=tuple((item, condition, int(draw)) for item, condition, draw in row["chosen"]),
             strata={(item, condition, int(draw)): stratum for item, condition, draw, stratum in row["strata"]},
             seed=int(row["seed"]),
             batches=tuple(row.get("batches", ())),
         )
+        number = len(sample.chosen)
+        if not sample.strata.keys() >= {*sample.chosen} or sum(sample.batches or (number,)) != number:
+            raise ValueError("the sample does not fit its strata and batches")
+        return sample
 
 
 def band(severity: float | None, bands: int = len(BANDS)) -> str:

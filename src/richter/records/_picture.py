@@ -74,6 +74,11 @@ class Shown(Result):
     def _repr_html_(self) -> str:
         return picture(*self._shown())
 
+    def __repr__(self) -> str:
+        """One short line, of results that are too large for all of their fields (`repr=False`)."""
+        first = next((line.splitlines()[0] for line in self._shown()[0] if line), "")
+        return f"<{type(self).__name__}{f': {printable(first, limit=100)}' if first else ''}>"
+
     def __str__(self) -> str:
         sentences, marks = self._shown()
         cells = [(m.panel, printable(m.label, limit=_MAX_LABEL), *_describe_numbers(m)) for m in marks[:_MAX_MARKS]]

@@ -32,18 +32,26 @@ __all__ = [
 
 
 class Note(str):
-    """A line for the reader that also says its `kind`, by which programs find it or leave it out; written as text."""
+    """A line for the reader that also says its `kind`, by which programs find it or leave it out; written as text.
 
-    __slots__ = ("kind",)
+    `written` is the text that documents hold, where a reader in Python gets another.
+    """
+
+    __slots__ = ("kind", "written")
     kind: str
+    written: str
 
-    def __new__(cls, text: str, kind: str) -> "Note":
+    def __new__(cls, text: str, kind: str, *, written: str | None = None) -> "Note":
         note = super().__new__(cls, text)
-        note.kind = kind
+        note.kind, note.written = kind, str(note) if written is None else written
         return note
 
-    def __reduce__(self) -> tuple[type["Note"], tuple[str, str]]:
-        return Note, (str(self), self.kind)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _note_again, (str(self), self.kind, self.written)
+
+
+def _note_again(text: str, kind: str, written: str) -> Note:
+    return Note(text, kind, written=written)
 
 
 def of_kind(notes: Iterable[str], kind: str) -> list[str]:
@@ -112,7 +120,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
-        return value.value if isinstance(value, enum.Enum) else str(value)  # numpy's text too
+        return _plain_text(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     if isinstance(value, Mapping):
@@ -126,6 +134,12 @@ def plain(value: Any) -> Any:
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _plain_text(value: str) -> Any:
+    if isinstance(value, Note):
+        return value.written
+    return value.value if isinstance(value, enum.Enum) else str(value)  # numpy's text too
 
 
 _UNSET: dict[Any, dict[str, Any]] = {}  # of each type its fields and what they are where nobody sets them

@@ -89,7 +89,9 @@ def _reliability(
     yield figure(
         figure_name,
         title=title,
-        says=describe_reliability(studies, has_enough=has_enough, top=top),
+        says=describe_reliability(
+            studies, has_enough=has_enough, top=top, undrawn=[s for s, n in bins.items() if n == 1]
+        ),
         panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "

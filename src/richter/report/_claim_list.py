@@ -18,6 +18,8 @@ from richter.words._page_texts import (
     describe_difference_in_cell,
     document_words,
     finite_ends,
+    near_distance,
+    own_value,
     turn_claim,
     verdict_of,
 )
@@ -54,10 +56,12 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
         "verdict": verdict,
         "word": verdict_word(verdict, side_of(claim)),
         "side": "blocked" if group == "blocked" else side_of(claim),
+        "is_judged": group == "judge",
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
         "line": printable(line, limit=300),
         "parts": [printable(part, limit=160) for part in parts],
         "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
+        "reason": printable(str(claim.get("reason") or ""), limit=300) if group == "blocked" else "",
         "remedy": printable(str(claim.get("remedy") or ""), limit=300) if group == "blocked" else "",
         "numbers": with_terms("; ".join(claim_numbers(claim))),
         "method": printable(str(interval.get("method") or ""), limit=80) if isinstance(interval, Mapping) else "",
@@ -179,10 +183,11 @@ def pair_claims(document: Mapping[str, Any]) -> list[Claim]:
 def _best_and_nearest(shown: Sequence[Claim]) -> list[str]:
     """The nearest condition that the best one beats, and the best one."""
     beaten = {_in_order(c)[0] for c in shown}
-    winners = [_in_order(c)[1] for c in shown]
-    best = next((n for n in winners if n not in beaten), winners[0])
+    winners = {_in_order(c)[1]: own_value(c) for c in shown}
+    unbeaten = [n for n in winners if n not in beaten] or list(winners)
+    best = max(unbeaten, key=winners.__getitem__)
     own = [c for c in shown if _in_order(c)[1] == best]
-    return _in_order(min(own, key=lambda c: abs(c.get("estimate") or 0.0)))
+    return _in_order(min(own, key=lambda c: (near_distance(c), _in_order(c)[0])))
 
 
 def _in_order(claim: Claim) -> list[str]:

@@ -6,10 +6,9 @@ from typing import Any
 from richter.records import printable
 from richter.report._claim_list import claim_groups, comparison_of, lead_pair
 from richter.report._measure_table import measure_table
-from richter.report._terms import with_names, with_terms
+from richter.report._terms import with_names
 from richter.words._numbers import name
 from richter.words._page_texts import (
-    BY_HOW_MUCH,
     basis_facts,
     describe_changes,
     describe_lead_counts,
@@ -39,10 +38,7 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "changes": changes_of(document, pair),
         "facts": basis_facts(document),
         "warning": describe_warnings(document),
-        "lines": [
-            (term, with_names(text, names[:60]) if term == BY_HOW_MUCH else with_terms(text))
-            for term, text in summary_lines(document)
-        ],
+        "lines": [(term, with_names(text, names[:60])) for term, text in summary_lines(document)],
         "step": first_step(document),
         "groups": claim_groups(document.get("claims") or []),
         "refused": [printable(line, limit=600) for line in refused_lines(document)],

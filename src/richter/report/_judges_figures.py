@@ -1,4 +1,4 @@
-"""Can the ratings be trusted: agreement, who is lenient, and how often a judge calls a right answer grave."""
+"""Can the ratings be trusted: agreement with labels and among raters, leniency, and right answers called grave."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from richter.report import _figure as draw
 from richter.report._figure import Figure, Row, copied, ends, figure, interval_panel, keys, panels_by
 from richter.report._svg import Axis
 from richter.words._figure_texts import (
+    describe_against_labels,
     describe_agreement,
     describe_biases,
     describe_leniency,
@@ -22,6 +23,7 @@ SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (speci
 def judges_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the section on judges of a results document allows."""
     judges = section.get("judges") or {}
+    yield from _against_labels(section.get("trust") or {})
     yield from _agreement(section.get("kinds") or {})
     yield from _overcall(section.get("overcall") or judges.get("overcall") or {}, judges)
     yield from _leniency(section.get("leniency") or {})
@@ -67,6 +69,39 @@ def _statistics(found: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
     for statistic, part in named:
         own = part or {}
         yield statistic, {"estimate": own.get("estimate"), "n": own.get("n_items")} | ends(own.get("interval"))
+
+
+def _against_labels(trust: Mapping[str, Any]) -> Iterator[Figure]:
+    """Each judge's right and wrong against people's, where there are labels enough."""
+    studies = [s for s in trust.get("judges") or () if s.get("agreement")]
+    rows: list[Row] = [
+        {"judge": name(study["judge"]), "statistic": statistic, "n": part.get("n"), "estimate": part["estimate"]}
+        | ends(part.get("interval"))
+        | {"label": f"{name(study['judge'])}: {statistic}" if len(studies) > 1 else statistic}
+        for study in studies
+        for statistic, part in _label_statistics(study)
+        if _known(part)
+    ]
+    if not rows:
+        return
+    yield figure(
+        "judges-labels",
+        title="Does the judge agree with people?",
+        says=describe_against_labels(rows),
+        panels=[interval_panel(list(enumerate(rows)), "label", title="1 is perfect", against=1.0)],
+        rows=rows,
+        columns="judge, statistic, estimate, low: from, high: to, n: labels",
+        docs="estimators/judge-panel",
+    )
+
+
+def _label_statistics(study: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What says how far a judge agrees with people, by its name."""
+    found = study["agreement"]
+    for key, statistic in (("agreement", "agreement"), ("kappa", "kappa"), ("ac1", "Gwet's AC1")):
+        yield statistic, {"estimate": found.get(key), "interval": found.get(f"{key}_interval"), "n": found.get("n")}
+    for key in ("sensitivity", "specificity"):
+        yield key, study.get(key) or {}
 
 
 def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from richter.claims import JUDGE_UNCHECKED
 from richter.report._claim_list import bar_of, comparison_of, control_of, side_of
 from richter.words._numbers import name
 from richter.words._page_texts import (
@@ -33,11 +34,17 @@ def measure_table(document: Document) -> dict[str, Any]:
     baseline = (comparison_of(document).get("options") or {}).get("control")
     for condition, row in zip(conditions, rows, strict=True):
         row["is_baseline"] = condition.get("name") == baseline
+    judged = {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
+    for row in rows:
+        for measure, cell in zip(measures, row["cells"], strict=True):
+            cell["is_judged"] = measure in judged
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
     return {
         "columns": [{"title": describe_measure_title(m, measured), "rail": rail_words(m, rails[m])} for m in measures],
         "rows": rows,
-        "words": describe_marks(control, is_marked=is_marked, n_conditions=len(conditions)),
+        "words": describe_marks(
+            control, is_marked=is_marked, n_conditions=len(conditions), is_judged=bool(judged & set(measures))
+        ),
         "levels": _levels(measured.values()),
     }
 

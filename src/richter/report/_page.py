@@ -34,12 +34,14 @@ from richter.tables import Dataset
 from richter.words import GLOSSARY
 from richter.words._numbers import name
 from richter.words._page_texts import (
+    SHARED,
     check_rows,
     describe_absent,
     describe_confidence,
     describe_evidence,
     describe_repeats,
     describe_severe_rates,
+    describe_shared_changes,
     method_rows,
     signature_rows,
 )
@@ -96,7 +98,10 @@ def render_report(
     absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
     requirement = (document.get("signature") or {}).get("requirement")
     screen = first_screen(document)
-    screen["changes"] = screen["changes"] or moved_changes(lead_pair(document), evidence.moved)
+    if evidence.repeats > 1:
+        screen["changes"] = screen["changes"] or moved_changes(lead_pair(document), evidence.moved)
+    shared = describe_shared_changes(lead_pair(document), evidence.moved) if screen["is_blocked"] else ""
+    screen["lines"] += [(SHARED, shared)] if shared else []
     screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
     table, lead = screen["table"], _lead_figure(drawn)
     is_in_figure = lead is not None and len(table["columns"]) == 1 and len(table["rows"]) <= MOST_RANKED
@@ -118,7 +123,7 @@ def render_report(
         n_claims=len(claims),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
-        exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
+        exploratory=bool(claims and plan and methods.get("exploratory")),
         understood=printable(str(document.get("understood") or ""), limit=600),
         notes=[printable(str(note), limit=600) for note in document.get("notes") or ()],
         checks=check_rows(document.get("checks") or []),

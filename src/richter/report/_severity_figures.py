@@ -1,5 +1,6 @@
 """How badly: magnitude-frequency curves, exceedances per million, where, by which mechanism, and which law fits."""
 
+import bisect
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,8 @@ from richter.words._numbers import name, number
 
 MOST_DOMAINS = 40
 MOST_COLUMNS = 6
-HEAT = {0: "below 0.7", 1: "0.7 to 1.3", 2: "1.3 to 2", 3: "2 to 2.7", 4: "2.7 to 3.3", 5: "3.3 to 4"}
+HEAT_ENDS = (0.25, 0.5, 1.0, 1.5, 2.5)  # of the classes of mean severity: most answers are right, so most means are low
+HEAT = ("below 0.25", "0.25 to 0.5", "0.5 to 1", "1 to 1.5", "1.5 to 2.5", "2.5 to 4")
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
@@ -204,7 +206,9 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
         title="Where the errors are severe",
         says=describe_heatmap(rows, has_enough=has_enough),
         panels=panels if has_enough else [],
-        legend=[draw.Key(name=text, colour=RAMP[k], shape="square") for k, text in HEAT.items()] if has_enough else [],
+        legend=[draw.Key(name=text, colour=RAMP[k], shape="square") for k, text in enumerate(HEAT)]
+        if has_enough
+        else [],
         rows=rows,
         columns="condition: model, domain, tier, n: answers, errors: wrong, error_rate: error rate, "
         "mean_severity: mean severity, catastrophic: severity 3 and over",
@@ -221,7 +225,7 @@ def _heat_cells(domains: Sequence[str], columns: Sequence[str], field: str) -> C
             Mark(
                 kind="cell",
                 at=[(columns.index(str(r[field])), domains.index(r["domain"]))],
-                colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / 4))],
+                colour=RAMP[bisect.bisect_right(HEAT_ENDS, r["mean_severity"] or 0.0)],
                 row=k,
                 text="–" if r["mean_severity"] is None else f"{r['mean_severity']:.1f}",
             )

@@ -42,7 +42,7 @@ class Evidence:
     cut: int  # characters at which an answer is cut
     is_cut: bool = False  # whether any of them is longer
     repeats: int = 1  # graded answers of a condition to a question, at most
-    moved: tuple[int, int, int] | None = None  # with repeats: questions that a pair has right more often, less, and all
+    moved: tuple[int, int, int] | None = None  # questions that the second of a pair has right more often, less, and all
 
 
 def read_evidence(
@@ -52,23 +52,25 @@ def read_evidence(
     most_bytes: int = MOST_BYTES,
     redact: bool = False,
 ) -> Evidence:
-    """The items whose answers differ most between conditions, then the gravest: at most `MOST_ITEMS`.
+    """The items whose answers differ most in a pair, then between all, then the gravest: at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
-    say what is wrong. `pair`: whose repeated answers are
-    compared. `redact` leaves out every question, reference, answer and reason. Without a source there is
+    say what is wrong. `redact` leaves out every question, reference, answer and reason. Without a source there is
     nothing.
     """
     if source is None:
         return Evidence(packed="", kind=None, items=0, shown=0, wrong=0, cut=CUT)
     tables = source if isinstance(source, Dataset) else read_run_tables(source)
     judged = judged_answers(tables)
+    own = pl.col("bad").filter(pl.col("condition").is_in(list(pair)))
     order = (
         judged.group_by("item", maintain_order=True)
         .agg(
-            (pl.col("bad").max() - pl.col("bad").min()).fill_null(0).alias("apart"), pl.col("bad").max().alias("worst")
+            (own.max() - own.min()).fill_null(0).alias("apart_in_pair"),
+            (pl.col("bad").max() - pl.col("bad").min()).fill_null(0).alias("apart"),
+            pl.col("bad").max().alias("worst"),
         )
-        .sort("apart", "worst", descending=True, nulls_last=True, maintain_order=True)
+        .sort("apart_in_pair", "apart", "worst", descending=True, nulls_last=True, maintain_order=True)
     )
     ids = order["item"].head(MOST_ITEMS).to_list()
     kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
@@ -91,7 +93,7 @@ def read_evidence(
         cut=cut,
         is_cut=is_cut,
         repeats=repeats,
-        moved=_moved_items(judged, pair) if repeats > 1 and len(pair) == 2 else None,
+        moved=_moved_items(judged, pair) if len(pair) == 2 else None,
     )
 
 
@@ -261,7 +263,8 @@ def _scores_by_answer(tables: Dataset, items: Sequence[str]) -> dict[tuple[str, 
 
 def _table(tables: Dataset, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
     rows = answer_rows(tables, judged, ids, cut=cut, redact=redact)
-    return {"conditions": shown_names(tables.conditions), "rows": rows, "redacted": redact}
+    n_items = judged["item"].n_unique()
+    return {"conditions": shown_names(tables.conditions), "rows": rows, "n_items": n_items, "redacted": redact}
 
 
 def shown_names(conditions: Sequence[str]) -> list[str]:

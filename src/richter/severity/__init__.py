@@ -1,4 +1,9 @@
-"""How bad a condition's errors are: slopes, families, matched pairs, and rates per million from counts."""
+"""How bad a condition's errors are: slopes, families, matched pairs, and rates per million from counts.
+
+>>> import richter
+>>> richter.severity.clean_answers_needed(1000)  # answers without an error that show fewer than 1,000 per million
+2995
+"""
 
 from typing import TYPE_CHECKING
 
@@ -17,4 +22,19 @@ if TYPE_CHECKING:
     from richter.severity._severity_study import *
     from richter.severity._true_severity import *
 
-lazy(__name__)
+lazy(
+    __name__,
+    public=(
+        "check_requirements",
+        "clean_answers_needed",
+        "compare_dominance",
+        "deployment_table",
+        "discriminate",
+        "estimate_b",
+        "expected_loss",
+        "family_probabilities",
+        "fit_families",
+        "parse_requirement",
+        "severity_by_labels",
+    ),
+)

@@ -151,6 +151,12 @@ def estimate_b(
 
     `estimator="aki", m_min="ks", min_bins=1, reselect=False` is the paper. Raises `TooFewErrors` when no level
     qualifies: an undefined slope is never a number.
+
+    >>> from richter.severity import estimate_b
+    >>> import numpy as np
+    >>> severities = np.repeat([0, 1.5, 2, 2.5, 3, 3.5, 4], [200, 160, 80, 40, 20, 10, 5])
+    >>> round(estimate_b(severities, rng=np.random.default_rng(0), n_resamples=200).b, 2)
+    0.6
     """
     recipe = Recipe(
         estimator=estimator,

@@ -82,6 +82,10 @@ def clean_answers_needed(per_million: float, *, level: float = 0.95) -> int:
     """How many answers without an event put the rate below `per_million` at this level (one-sided, exact).
 
     The smallest n with 1 - (1 - level)^(1/n) below the rate: about 3 / rate at 95%.
+
+    >>> from richter.severity import clean_answers_needed
+    >>> clean_answers_needed(1000)  # one per thousand
+    2995
     """
     if not 0 < per_million < MILLION:
         raise InputError(f"{per_million:g} per million is not a rate.", remedy="Give more than 0 and below 1,000,000.")
@@ -107,6 +111,10 @@ def deployment_table(
     `groups` (one an answer, what varies together) groups are, and the limits are those of claims on rates
     (`claims.mean_evidence`; with `traffic` where they are the wider). `weights` say what each answer counts for, within
     its stratum where there is `traffic`; the limits are then those of claims too.
+
+    >>> from richter.severity import deployment_table
+    >>> deployment_table([0] * 98 + [1, 4]).rows[-1].per_million
+    10000.0
     """
     index = snap(severity).ravel()
     rated = index >= 0
@@ -266,6 +274,10 @@ def expected_loss(
     limits are those of a weighted sum of counts (`stats.weighted_rate`) whose largest weight is the dearest level's,
     so that a costly level never seen still widens the upper limit. With `groups` (one an answer, what varies
     together) they are no narrower than `claims.mean_evidence`'s by group. `weights` say what each answer counts for.
+
+    >>> from richter.severity import expected_loss
+    >>> expected_loss([0] * 98 + [1, 4], {1.0: 1.0, 4.0: 100.0}).per_answer
+    1.01
     """
     if not costs or any(not math.isfinite(c) or c < 0 for c in costs.values()) or max(costs.values()) == 0:
         raise InputError("Costs must be numbers of 0 or more, one above 0.", remedy="Give a cost per severity level.")

@@ -261,6 +261,13 @@ def discriminate(
     `weights` say what each item counts for; slopes do not use them. Scores above 4 are of another scale: no slopes,
     and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper` says where pairs are tested and changes
     no number.
+
+    >>> from richter.severity import discriminate
+    >>> import numpy as np
+    >>> tables = np.random.default_rng(0).choice([0, 1.5, 2, 2.5, 3, 4], (2, 600), p=[0.4, 0.3, 0.15, 0.08, 0.05, 0.02])
+    >>> found = discriminate({"a": tables[0], "b": tables[1]}, rng=np.random.default_rng(0), n_resamples=100)
+    >>> found.claims[0].verdict.value
+    'undecided'
     """
     check_primary(primary)
     study = weigh_pairs(

@@ -57,6 +57,12 @@ def compare_dominance(
     which is an intersection-union test and needs no correction over levels. A level that nobody reached is
     named, with the exact limit on what may lie there. On a scale of more than 12 values the levels are the eighths of
     all errors.
+
+    >>> from richter.severity import compare_dominance
+    >>> import numpy as np
+    >>> worse = np.tile([0, 0, 2, 4], 100)
+    >>> compare_dominance(worse, np.zeros(400)).difference
+    (-0.5, -0.25)
     """
     data = align_pair(first, second, groups=groups, weights=weights)
     a, b, levels = _levels_to_test(data)

@@ -222,7 +222,12 @@ def _family_arguments(family: str) -> tuple[int, int, Floats]:
 
 
 def family_probabilities(family: str, *parameters: float) -> Floats:
-    """The probability of each of the levels 0.5 .. 4.0 under a family with the given parameters."""
+    """The probability of each of the levels 0.5 .. 4.0 under a family with the given parameters.
+
+    >>> from richter.severity import family_probabilities
+    >>> round(float(family_probabilities("exponential", 1.0).sum()), 6)
+    1.0
+    """
     index, size, _ = _family_arguments(family)
     theta = np.zeros(2)
     theta[:size] = parameters
@@ -291,6 +296,12 @@ def fit_families(
     other; for nested pairs, where Vuong's variance vanishes under the null and it never rejects, 2 x the
     log-likelihood ratio against chi-square with 1 degree of freedom (half of it where the inner family lies on the
     outer's edge). Needs `min_events` errors on at least two levels.
+
+    >>> from richter.severity import fit_families
+    >>> import numpy as np
+    >>> severities = np.repeat([0.5, 1, 1.5, 2, 2.5, 3], [160, 80, 40, 20, 10, 5])
+    >>> fit_families(severities, rng=np.random.default_rng(0), n_resamples=20).best
+    'exponential'
     """
     return families_from_counts(count_levels(severity), n_resamples=n_resamples, min_events=min_events, rng=rng)
 

@@ -45,13 +45,8 @@ class _ErrorTest:
     def p(self, value: float) -> float:
         """The share of permutations whose statistic is as large, the second's errors lowered by `value`."""
         if value not in self.known:
-            drawn = _draw_permutations(self.seed, len(self.pair_a), len(self.alone_a), len(self.alone_b))
-            by_first, by_second = np.lexsort((self.pair_b, self.pair_a)), np.lexsort((self.pair_a, self.pair_b))
-            alone = np.r_[np.sort(self.alone_a), np.sort(self.alone_b) - value]
-            size = np.concatenate([
-                np.abs(_statistics(self.pair_a[order], self.pair_b[order] - value, alone, draws))
-                for order, draws in zip((by_first, by_second), drawn, strict=True)
-            ])  # fmt: skip
+            errors = (self.pair_a, self.pair_b, self.alone_a, self.alone_b)
+            size = _curves(self.seed, *(x.tobytes() for x in errors)).sizes(value)
             self.known[value] = float(np.mean(size >= size[0] - 1e-9))
         return self.known[value]
 
@@ -105,8 +100,43 @@ def _draw_permutations(seed: int, pairs: int, alone_a: int, alone_b: int) -> tup
     return ahead, _Permutations(swapped, turned >= alone_b)
 
 
-def _statistics(pair_a: Floats, pair_b: Floats, alone: Floats, drawn: _Permutations) -> Floats:
-    """The studentised difference of every permutation."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Curves:
+    """Of every permutation the difference, linear in the value tested, and its variance, quadratic in it."""
+
+    gap: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats, Floats]
+
+    def sizes(self, value: float) -> Floats:
+        """The absolute studentised difference of every permutation."""
+        gap = np.abs(self.gap[0] + value * self.gap[1])
+        variance = self.variance[0] + value * (self.variance[1] + value * self.variance[2])
+        variance[variance < 1e-12 * np.max(variance)] = 0.0  # what rounding leaves of none
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = gap / np.sqrt(variance)
+        return np.asarray(np.where(gap < 1e-12, 0.0, size))
+
+
+@lru_cache(maxsize=4)
+def _curves(seed: int, *errors: bytes) -> _Curves:
+    """The curves through three values; the errors are those of pairs and single ones, of the first and the second."""
+    pair_a, pair_b, alone_a, alone_b = (np.frombuffer(x, dtype=np.float64) for x in errors)
+    drawn = _draw_permutations(seed, len(pair_a), len(alone_a), len(alone_b))
+    orders = np.lexsort((pair_b, pair_a)), np.lexsort((pair_a, pair_b))
+    found = []
+    for value in (-1.0, 0.0, 1.0):
+        alone = np.r_[np.sort(alone_a), np.sort(alone_b) - value]
+        parts = [
+            _gap_and_variance(pair_a[order], pair_b[order] - value, alone, draws)
+            for order, draws in zip(orders, drawn, strict=True)
+        ]
+        found.append([np.concatenate(part) for part in zip(*parts, strict=True)])
+    (low_gap, low), (gap, middle), (high_gap, high) = found
+    return _Curves((gap, (high_gap - low_gap) / 2), (middle, (high - low) / 2, (high + low) / 2 - middle))
+
+
+def _gap_and_variance(pair_a: Floats, pair_b: Floats, alone: Floats, drawn: _Permutations) -> tuple[Floats, Floats]:
+    """The difference of the two means in every permutation, and its variance."""
     a, b = (np.where(drawn.swapped, x, y) for x, y in ((pair_b, pair_a), (pair_a, pair_b)))
     n_a = a.shape[1] + int(drawn.is_first[0].sum())
     n_b = b.shape[1] + alone.size - int(drawn.is_first[0].sum())
@@ -116,10 +146,7 @@ def _statistics(pair_a: Floats, pair_b: Floats, alone: Floats, drawn: _Permutati
     mean = total / (n_a + n_b)
     square = (alone - mean) ** 2
     variance = np.sum(((b - mean) / n_b - (a - mean) / n_a) ** 2, axis=1)
-    variance = variance + drawn.is_first @ square / n_a**2 + (~drawn.is_first) @ square / n_b**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = gap / np.sqrt(variance)
-    return np.asarray(np.where(np.abs(gap) < 1e-12, 0.0, size))
+    return gap, variance + drawn.is_first @ square / n_a**2 + (~drawn.is_first) @ square / n_b**2
 
 
 def _limit(p: Callable[[float], float], estimate: float, tried: Floats, alpha: float) -> float:

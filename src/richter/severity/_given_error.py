@@ -99,7 +99,7 @@ def severity_given_error(
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
     the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
-    answer's) it is about such runs, crossed with items: the variance of the runs' sums, at the t of runs - 1, is added
+    answer's) it is about new runs, crossed with items: the variance of the runs' sums, at the t of runs - 1, is added
     to that of the units less what the interaction of both adds, which is in the runs' already.
     """
     data = align_pair(first, second, groups=groups, weights=weights)

@@ -45,7 +45,12 @@ class Requirement:
 
 
 def parse_requirement(text: str) -> Requirement:
-    """Read "severity>=S below R per million" (or per thousand, per hundred)."""
+    """Read "severity>=S below R per million" (or per thousand, per hundred).
+
+    >>> from richter.severity import parse_requirement
+    >>> parse_requirement("severity>=3 below 100 per million")
+    Requirement(severity=3.0, per_million=100.0)
+    """
     match = _FORM.fullmatch(text)
     if match is None:
         raise InputError(
@@ -75,7 +80,14 @@ def check_requirements(
     level: float = 0.95,
     seed: int | None = None,
 ) -> tuple[Claim, ...]:
-    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level."""
+    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
+
+    >>> from richter.severity import check_requirements, deployment_table, parse_requirement
+    >>> wanted = parse_requirement("severity>=3 below 5 per hundred")
+    >>> rates = lambda name, level: deployment_table([0] * 490 + [4] * 10, level=level)
+    >>> check_requirements([wanted], rates, ["model"])[0].verdict.value
+    'verified'
+    """
     asked = [
         ask_requirement(rule, name, lambda at, name=name: table(name, at), level=level)  # type: ignore[misc]
         for rule in requirements

@@ -92,6 +92,13 @@ def severity_by_labels(
     `probability` for as many as 1 over its chance), and the labels of a judged level are worth (sum w)^2 / sum w^2 of
     them. `weights` say what each answer counts for. So are the mean given an error and b, from labelled errors that
     weigh as 120 drawn at random; rates and the mean are `stats.correct_by_labels`', as everywhere.
+
+    >>> from richter.severity import severity_by_labels
+    >>> import numpy as np
+    >>> judged = np.tile([0.0, 2.0, 2.0, 4.0], 100)
+    >>> human = np.where(np.arange(400) < 100, judged, np.nan)  # people rated 100 of the 400
+    >>> round(severity_by_labels(judged, human, rng=np.random.default_rng(0), n_resamples=100).mean.estimate, 3)
+    2.0
     """
     index = snap(judged).ravel()
     label = snap(human, name="human").ravel()

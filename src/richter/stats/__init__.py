@@ -1,4 +1,9 @@
-"""Intervals, resampling, multiplicity and agreement: what the statistics rooms share."""
+"""Intervals, resampling, multiplicity and agreement: what the statistics rooms share.
+
+>>> import richter
+>>> richter.stats.weighted_kappa([0, 1, 2, 3], [0, 1, 2, 3]).estimate
+1.0
+"""
 
 from typing import TYPE_CHECKING
 
@@ -19,4 +24,7 @@ if TYPE_CHECKING:
     from richter.stats._screening import *
     from richter.stats._trials import *
 
-lazy(__name__)
+lazy(
+    __name__,
+    public=("icc", "krippendorff_alpha", "ppi_mean", "ppi_rate", "weighted_kappa"),
+)

@@ -115,6 +115,10 @@ def icc(table: ArrayLike, *, level: float = 0.95) -> ICC:
     sample from those who might have rated. Valid when residuals are about normal and of one size; on a nine-level
     scale with many zeros the interval is a guide, the point is not affected. A negative value is kept: it says that
     raters agree less than the items' spread alone would make them.
+
+    >>> from richter.stats import icc
+    >>> icc([[1, 1], [2, 2], [3, 4], [5, 5]]).single > 0.9
+    True
     """
     values = ratings_table(table, complete=True)
     n, k = values.shape
@@ -225,6 +229,10 @@ def weighted_kappa(
     missing are left out. Kappa falls with skewed frequencies even when raters agree as often: read it with p_o.
     `item_weight` is what each item stands for, as one over the probability with which it was drawn: shares p_ij are
     weighted, and the variance is that of the linearised estimate, sum of (share x (influence - mean))^2.
+
+    >>> from richter.stats import weighted_kappa
+    >>> weighted_kappa([0, 1, 2, 3], [0, 1, 2, 3]).estimate
+    1.0
     """
     if weights not in ("none", *_POWER):
         raise InputError(f"weights={weights!r} is not known.", remedy="Use 'none', 'linear' or 'quadratic'.")
@@ -315,6 +323,10 @@ def krippendorff_alpha(
     worked out again in every resample. The interval is the percentile bootstrap over items; items with the same
     multiset of ratings are drawn together as counts, so its cost does not grow with the number of items. Without
     `rng` a fixed seed is used.
+
+    >>> from richter.stats import krippendorff_alpha
+    >>> krippendorff_alpha([[1, 1], [2, 2], [3, 3], [5, 5]]).estimate
+    1.0
     """
     if metric not in ("nominal", "ordinal", "interval"):
         raise InputError(f"metric={metric!r} is not known.", remedy="Use 'nominal', 'ordinal' or 'interval'.")

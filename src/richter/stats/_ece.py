@@ -407,6 +407,11 @@ def ece(
     this confidence over the population of items, not for an unbinned one, which no sample bounds without smoothness.
     The intervals of the bins' accuracies allow for what varies together (`unit`) and all means count by `weight`; the
     ECE itself and its interval do so in `calibration.unit_ece`.
+
+    >>> from richter.calibration import ece
+    >>> confidence, correct = [0.6] * 50 + [0.9] * 50, [1, 0] * 25 + [1] * 45 + [0] * 5
+    >>> round(ece(confidence, correct).ece, 3)
+    0.05
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     c, a = _bin_pairs(confidence, correct)

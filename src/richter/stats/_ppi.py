@@ -81,6 +81,13 @@ def ppi_mean(
     `strata` names each answer's stratum when labels were drawn by stratum; `probability` gives inclusion probabilities
     for any other design. Without either, labels are taken as a simple random sample of the answers: if they are not,
     the figure is wrong however many there are. The judge may be biased in any way; it must not have seen the labels.
+
+    >>> from richter.stats import ppi_mean
+    >>> import numpy as np
+    >>> judge = np.tile([0.0, 2.0, 4.0], 100)
+    >>> human = np.where(np.arange(300) < 60, judge, np.nan)  # people rated 60 of the 300
+    >>> round(ppi_mean(human, judge).estimate, 3)
+    2.0
     """
     y = np.asarray(human, dtype=np.float64)
     one, alone = (
@@ -112,6 +119,13 @@ def ppi_rate(
     """The share of answers whose human severity is at least `threshold`, P(S >= s): `ppi_mean` of the indicators.
 
     The judge's part in it is the flag f >= s. Zero positives seen are a bound, not zero.
+
+    >>> from richter.stats import ppi_rate
+    >>> import numpy as np
+    >>> judge = np.tile([0.0, 2.0, 4.0], 100)
+    >>> human = np.where(np.arange(300) < 60, judge, np.nan)
+    >>> round(ppi_rate(human, judge, 3.0).estimate, 3)
+    0.333
     """
     positive, flag = _at_least(human, threshold), _at_least(judge, threshold)
     options = {"strata": strata, "probability": probability}

@@ -2,8 +2,8 @@
 
 import json
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from richter.errors import InputError
 from richter.records import Condition, Confidence, Grade, Item, Rating
@@ -12,6 +12,7 @@ from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
 from richter.store._schema import GRADES
 
+T = TypeVar("T")
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
 _RATED = """
     SELECT kind, count(*) FROM (
@@ -159,5 +160,9 @@ class RecordTables:
 
     def note(self, name: str) -> dict[str, Any] | None:
         """A fact kept with `set_note`."""
+        return self.read_note(name, dict[str, Any])
+
+    def read_note(self, name: str, make: Callable[[Any], T]) -> T | None:
+        """A fact kept with `set_note`, made into what it stands for; where it cannot be, the ledger is damaged."""
         rows = self._rows("SELECT body FROM notes WHERE name = ?1", (name,))
-        return read_json(dict[str, Any], rows[0][0], f"the note {name!r}", self.name) if rows else None
+        return read_json(make, rows[0][0], f"the note {name!r}", self.name) if rows else None

@@ -176,8 +176,7 @@ def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: 
     if other in frame.columns and by in frame.columns and 1 < frame[by].n_unique() == frame.n_unique([by, other]):
         raise InputError(
             f"{what}: {brief(other)} is one number for each {brief(by)}: an average, not the results of single items.",
-            remedy="Give the file with each question's own result (two averages and their n: richter size calibration "
-            "published).",
+            remedy="Give the file with each question's own result (two averages and their n: richter size published).",
         )
     item = item_option(frame, place)
     raise InputError(
@@ -481,7 +480,7 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
     left, conditions = ([*others, *made, *off], conditions) if len(conditions) > 1 else (others, graded)
     if left:
         notes.append(
-            f"{listing(left)}: taken for no condition beside {listing(conditions)} (--wide names the conditions)"
+            f"{listing(left)}: taken for no condition beside {listing(conditions)} (name the conditions: --wide)"
         )
     return conditions
 

@@ -82,7 +82,7 @@ def _served_notes(ledger: Ledger) -> list[str]:
 
 def _search_notes(ledger: Ledger) -> list[str]:
     """A line where a search for errors chose what was asked."""
-    text = "a search for errors chose these questions: rates are of what it asked, not of its base"
+    text = "a search for errors chose these questions, and judges rate those that failed: rates are not its base's"
     return [Note(text, "search")] if ledger.note("search") is not None else []
 
 

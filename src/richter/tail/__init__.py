@@ -1,4 +1,9 @@
-"""Tail shape: is one condition's tail really heavier than another's? Only behind every gate."""
+"""Tail shape: is one condition's tail really heavier than another's? Only behind every gate.
+
+>>> import richter
+>>> richter.tail.tvar(range(1, 101))  # the mean of the worst tenth
+95.5
+"""
 
 from typing import TYPE_CHECKING
 
@@ -14,4 +19,7 @@ if TYPE_CHECKING:
     from richter.tail._tail_study import *
     from richter.tail._transform import *
 
-lazy(__name__)
+lazy(
+    __name__,
+    public=("TailPlan", "compare_tails", "fit_gpd", "gpd_gof", "tvar"),
+)

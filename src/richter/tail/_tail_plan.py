@@ -47,6 +47,9 @@ class TailPlan(Result):
     1,570 by default), or `both`: fewer than the floor fail, fewer than the bound are undecided.
     `steps` is the decision tree for the choices the paper made after seeing data: scale and threshold. They are
     tried in order after (`transform`, `q`), so that a change of scale that the data force was declared before.
+
+    >>> TailPlan(tolerance_mean=0.1, tolerance_tvar=0.3).q
+    0.95
     """
 
     tolerance_mean: float

@@ -122,6 +122,13 @@ def compare_tails(
 
     Departures from the paper: G3 has a state between its floor and eq. (2), `undecided`; G5 at thresholds without
     the floor of exceedances uses the highest that has it and fails when none does; a pile-up at a bound fails G4.
+
+    >>> from richter.tail import TailPlan, compare_tails
+    >>> import numpy as np
+    >>> scores = np.random.default_rng(0).exponential(size=(2, 2000))
+    >>> plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.3, n_resamples=100)
+    >>> compare_tails(*scores, plan, rng=np.random.default_rng(0)).verdict.value
+    'blocked'
     """
     if names[0] == names[1]:
         raise InputError(f"Both conditions are called {names[0]!r}.", remedy="Give them two names.")

@@ -1,5 +1,6 @@
 """What a verdict is called, how many pairs came out how, and the next step: one command to paste."""
 
+import re
 from collections.abc import Sequence
 
 from richter.claims._measures import claim_words, measure_words
@@ -7,7 +8,7 @@ from richter.records import Claim, Verdict
 from richter.words._claim_sentences import describe_label_change
 from richter.words._headline import side
 
-__all__ = ["describe_next", "describe_pairs", "describe_verdict", "verdict_word"]
+__all__ = ["describe_next", "describe_pairs", "describe_remedy", "describe_verdict", "verdict_word"]
 
 _GATE_WORDS = {Verdict.VERIFIED: "PASS", Verdict.REFUTED: "FAIL", Verdict.UNDECIDED: "INCONCLUSIVE"}
 _OPEN_WORDS = {
@@ -50,6 +51,12 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
     return f"{text} A rank is a range where we can't tell pairs apart." if grouped else text
 
 
+def describe_remedy(remedy: str, again: str) -> str:
+    """What lifts a block; an option at its end becomes the whole command. `again` names the data."""
+    text = remedy[:1].lower() + remedy[1:].rstrip(".")
+    return re.sub(r": (--[a-z][a-z-]*)$", lambda option: f": richter compare {again} {option[1]}", text)
+
+
 def describe_next(claims: Sequence[Claim], *, again: str) -> str:
     """The next command for these claims; `again` names the data and how they are read."""
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
@@ -57,7 +64,7 @@ def describe_next(claims: Sequence[Claim], *, again: str) -> str:
         return f"Next: richter report {again} -o page.html"
     blocked = next((c for c in main if c.remedy), None)
     if blocked is not None and not any(c.estimate is not None for c in main):
-        return f"Next: {blocked.remedy.rstrip('.')}."
+        return f"Next: {describe_remedy(blocked.remedy, again)}"
     if any(c.without_missing is not None for c in main):
         return "Next: ask the missing questions again, or say how they went missing: --missing at-random"
     if any(c.judged for c in main):

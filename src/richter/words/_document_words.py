@@ -30,7 +30,7 @@ SECTION_QUESTIONS = {  # what a section that is not there would tell
     "severity": "how bad the errors are",
     "tail": "how bad the worst errors are",
     "calibration": "if it knows when it is wrong",
-    "floors": "which is better, run a second model on the same questions",
+    "floors": "which is better, ask a second model the same questions",
     "search": "where else it fails",
     "judges": "if the judges agree",
 }
@@ -105,7 +105,8 @@ def describe_rated(number: int, total: int, by: str) -> str:
 
 def describe_raters(by: str, answers: int, *, checked: int, is_human: bool) -> str:
     """Whose grades the figures rest on, and who checked them."""
-    text = f"{'grades from' if by == 'your file' else 'graded by'} {by} ({counted(answers, 'answer')})"
+    grades = {"your file": "grades from your file", "the source": "severities from your file"}
+    text = f"{grades.get(by, f'graded by {by}')} ({counted(answers, 'answer')})"
     if is_human:
         return text
     return f"{text}; {counted(checked, 'human label')}" if checked else f"{text}; no human labels"

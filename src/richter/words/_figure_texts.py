@@ -247,6 +247,19 @@ def describe_leniency(rows: Sequence[Row]) -> Says:
     )
 
 
+def describe_against_labels(rows: Sequence[Row]) -> Says:
+    """How far the judge that agrees least agrees with people."""
+    least = min((r for r in rows if r["statistic"] == "agreement"), key=lambda r: r["estimate"])
+    kappa = next(r for r in rows if (r["judge"], r["statistic"]) == (least["judge"], "kappa"))
+    span = f"95% CI {kappa['low']:.2f} to {kappa['high']:.2f}"
+    finding = f"{least['judge']} agrees with people on {percent(least['estimate'])} of the answers"
+    reading = (
+        f"{count(least['n'], 'label')}. Kappa and AC1 leave out agreement by chance. Sensitivity: the share of wrong "
+        "answers that the judge finds. Specificity: the share of right ones that it passes."
+    )
+    return f"{finding} (kappa {kappa['estimate']:.2f}, {span}).", reading
+
+
 def describe_biases(rows: Sequence[Row]) -> Says:
     """The largest bias of a judge."""
     largest = max(rows, key=lambda r: abs(r["estimate"]))
@@ -284,12 +297,15 @@ def describe_screening(row: Row) -> Says:
 # ---- calibration -------------------------------------------------------------------------------------------------
 
 
-def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int) -> Says:
-    """Whose confidence is furthest off, and to which side."""
+def describe_reliability(
+    studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int, undrawn: Sequence[str] = ()
+) -> Says:
+    """Whose confidence is furthest off, and to which side; `undrawn` have one confidence only, and so no diagram."""
     reading = (
         "How often answers are right at each confidence, with 95% CI. Below the dashed line a model is overconfident. "
         f"Grey columns count answers; the tallest holds {top:,}."
     )
+    reading += f" No diagram: {among(undrawn)}, with one confidence for all answers." if undrawn else ""
     known = [(c, source, f["debiased"], f) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
     if not has_enough:
         return "There are too few answers to draw calibration.", ""

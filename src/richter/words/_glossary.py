@@ -1,5 +1,7 @@
 """What the words mean: one source for the page, `richter help` and the documentation."""
 
+import re
+
 __all__ = ["GLOSSARY", "describe_terms", "explain"]
 
 # term -> what it means, in words that need no other term to be read
@@ -170,15 +172,17 @@ ALIASES = {  # other spellings of a term
 
 # what a first screen says of its terms in a few words
 SHORT = {
-    " CI ": "CI: confidence interval, the range that fits the data",
-    "one-sided": "one-sided 95%: the truth is beyond this limit in at most 5 of 100 cases",
-    "80% power": "80% power: 8 of 10 such tests show a difference of this size",
+    " fixed, ": "Fixed: wrong before, right now; broken: the reverse",
+    " CI ": "{level}% CI: a range made to hold the true value in {level} of 100 such studies",
+    "one-sided": "One-sided 95%: the truth is beyond this limit in at most 5 of 100 cases",
+    "80% power": "80% power: a true difference of this size is shown in 8 of 10 such studies",
 }
 
 
 def describe_terms(text: str) -> str:
     """The terms that a screen uses, each in a few words, and the command that explains others; empty without any."""
-    terms = [meaning for term, meaning in SHORT.items() if term in text]
+    level = re.search(r"([\d.]+)% CI ", text)
+    terms = [meaning.format(level=level[1] if level else "95") for term, meaning in SHORT.items() if term in text]
     return f"{'. '.join(terms)}. More: richter help TERM" if terms else ""
 
 

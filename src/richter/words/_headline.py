@@ -335,7 +335,7 @@ def _describe_leaders(lead: Sequence[Claim], noun: str, compared: Sequence[str],
         return f"On {noun}, {unbeaten[0]} is best: it beats {_describe_beaten(lead, unbeaten[0], rest)}."
     if len(unbeaten) > MOST_NAMED:
         named = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
-        return f"On {noun}, we can't tell {len(unbeaten)} of {len(compared)} apart: {named}."
+        return f"On {noun}, {len(unbeaten)} of {len(compared)} lead; we can't tell them apart: {named}."
     both = "both beat" if len(unbeaten) == 2 else "all beat"
     if len(rest) <= 2 and all(_beats(lead, one, other) for one in unbeaten for other in rest):
         return f"On {noun}, {_named(unbeaten)} {both} {_named(rest)}. We can't tell them apart."

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
-from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
-from richter.words._headline import describe_counts
+from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
+from richter.words._headline import describe_counts, side
 from richter.words._numbers import among, count, interval_words, name, number, percent
 from richter.words._spans import describe_span, digits_by_width
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
 MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
-BY_HOW_MUCH = "By how much"  # the line that names conditions
+BY_HOW_MUCH = "By how much"
+SHARED = "Shared questions"  # the line of two that are not compared
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -35,8 +36,8 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
         (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
-        ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
-        ("Severe errors", describe_severe_rates(document) if is_alone else ""),
+        ("Reason to doubt", printable(str(first.get("doubt") or ""), limit=300)),
+        ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
         ("Most often wrong", _describe_weakest(conditions) if len(conditions) <= 2 else ""),
@@ -92,6 +93,12 @@ def describe_differences(claims: Sequence[Document], n_conditions: int, scale: E
     return text[0].upper() + text[1:]
 
 
+def describe_leads(claims: Sequence[Claim], n_conditions: int) -> str:
+    """By how much the best of several lead the closest one that they beat, from claims on one measure."""
+    rows = [{**plain(c), "side": side(c)} for c in claims if side(c) in ("better", "worse")]
+    return describe_differences(rows, n_conditions, None)
+
+
 def _main_claim(pairs: Sequence[Document]) -> Document | None:
     """The claim that a headline on two conditions speaks of."""
     return next((c for c in pairs if c.get("primary")), pairs[0] if pairs else None)
@@ -108,10 +115,10 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
     for claim in shown:
         other, one = claim["conditions"] if claim["side"] == "better" else reversed(claim["conditions"])
         beaten.add(other)
-        over.setdefault(one, []).append((_near_distance(claim), name(other, limit=40), claim))
+        over.setdefault(one, []).append((near_distance(claim), name(other, limit=40), claim))
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
     parts: list[str] = []
-    for one, found in list(best.items())[:MOST_BEST]:
+    for one, found in sorted(best.items(), key=lambda pair: -own_value(pair[1][0][2]))[:MOST_BEST]:
         _, other, claim = found[0]
         nearest = ", the closest one it beats" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
@@ -119,6 +126,13 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
         parts.append(f"{start}{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}")
     size = _number_of_comparisons(shown)
     return f"{'. '.join(parts)}.{f' Intervals are adjusted for {size:,} comparisons.' if size > 1 else ''}"
+
+
+def own_value(claim: Document) -> float:
+    """The value of the one that a claim shows to be better, the higher the better; 0 where it is not known."""
+    value = dict(zip(("worse", "better"), claim.get("values") or (), strict=False)).get(claim["side"])
+    sign = -1 if claim.get("better") == "lower" else 1
+    return sign * float(value) if isinstance(value, int | float) else 0.0
 
 
 def _number_of_comparisons(claims: Sequence[Document]) -> int:
@@ -145,7 +159,7 @@ def turn_claim(claim: Document) -> Document:
     return {**_turned(claim), **turned}
 
 
-def _near_distance(claim: Document) -> float:
+def near_distance(claim: Document) -> float:
     """Of the near end of its interval from zero."""
     low, high = finite_ends(claim) or (0.0, 0.0)
     return min(abs(low), abs(high)) if low * high > 0 else 0.0
@@ -183,6 +197,15 @@ def describe_severe_rates(document: Document) -> str:
         ends = [f"{describe_rate(v)} ({n})" for n, v in (low, high, *third)]
         return f"From {ends[0]} to {ends[1]} of the answers{''.join(f'; {e}' for e in ends[2:])}. {what}"
     return f"{'; '.join(f'{who}: {_describe_severe_rate(found)}' for who, found in known)}. {what}"
+
+
+def _describe_severe_shares(conditions: Sequence[Document]) -> str:
+    """How often several conditions are severely wrong, without intervals; of many those at both ends."""
+    known = [(float(c["how_badly"]["estimate"]), c) for c in conditions if is_measured(c.get("how_badly"))]
+    known.sort(key=lambda k: k[0])
+    shown = known if len(known) <= 3 else [known[0], known[-1]]
+    parts = [f"{describe_rate(c['how_badly'])} for {name(c.get('name'), limit=40)}" for _, c in shown]
+    return f"{', '.join(parts)} (share of answers of severity 3 or more)." if len(parts) > 1 else ""
 
 
 def _describe_severe_rate(found: Document) -> str:
@@ -279,7 +302,7 @@ def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
     """What is inconclusive beside what the headline says of two; empty where nothing is."""
     waiting = [c for c in claims if c.get("verdict") == "undecided" and (board or not c.get("primary"))]
     if not waiting:
-        return "" if claims else "No claim could be tested."
+        return ""
     by_noun: dict[str, list[Document]] = {}
     for claim in waiting:
         by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
@@ -580,15 +603,16 @@ def describe_standing(better: Sequence[str], worse: Sequence[str]) -> str:
     return f"better than {among(better)}" if better else f"worse than {among(worse)}"
 
 
-def describe_marks(control: str | None, *, is_marked: bool, n_conditions: int) -> str:
-    """What the marks in the table of measures mean."""
+def describe_marks(control: str | None, *, is_marked: bool, n_conditions: int, is_judged: bool = False) -> str:
+    """What the marks in the table of measures mean; `is_judged`: some rest on an unchecked judge alone."""
     if n_conditions < 2:
         return ""
     if not is_marked:
         return "No difference between them is shown on any of these measures."
+    amber = " Amber: by an unchecked judge's grades only." if is_judged else ""
     if control is not None:
-        return f"▲ and ▼ mark differences from {name(control, limit=60)} that are shown."
-    return "▲ marks a model that is shown to beat another and that none is shown to beat."
+        return f"▲ and ▼ mark differences from {name(control, limit=60)} that are shown.{amber}"
+    return f"▲ marks a model that is shown to beat another and that none is shown to beat.{amber}"
 
 
 def describe_difference_in_cell(claim: Document, *, turned: bool) -> str:
@@ -604,6 +628,17 @@ def describe_difference_in_cell(claim: Document, *, turned: bool) -> str:
 def describe_changes(counts: Sequence[int], words: Sequence[str]) -> str:
     """What became of the questions that two were graded on."""
     return ", ".join(f"{n:,} {word}" for n, word in zip(counts, words, strict=True))
+
+
+def describe_shared_changes(pair: Sequence[str], moved: Sequence[int] | None) -> str:
+    """Of two that are not compared: how the second does on the questions that both answered; empty without any."""
+    if not moved or not moved[2]:
+        return ""
+    better, worse, both = moved
+    first, second = (name(c, limit=40) for c in pair)
+    return (
+        f"{second} does better than {first} on {better:,} and worse on {worse:,}, of the {both:,} that both answered."
+    )
 
 
 def describe_repeats(repeats: int) -> str:
@@ -643,10 +678,11 @@ def method_rows(document: Document) -> list[tuple[str, str]]:
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     spent = methods.get("spent") or {}
+    deviations = "; ".join(str(d) for d in methods.get("deviations") or [])
     rows = [
-        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none: nothing is pre-registered"),
+        *([("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}")] if plan else []),
         *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
-        ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
+        *([("Deviations", deviations or "none recorded")] if plan or deviations else []),
         ("Seed", number(methods.get("seed"))),
         ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
         ("Cost", describe_cost(spent)),

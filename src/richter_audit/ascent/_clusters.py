@@ -1,51 +1,49 @@
-"""Clusters of failing paragraphs, whether they are clusters at all, and the words that set each apart."""
+"""Groups of paragraphs in which more fail than elsewhere, and the words that set each apart."""
 
 import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
+from typing import Literal
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
-from richter.errors import TooFewErrors
 from richter.records import Result
-from richter_audit.ascent._error_map import principal_components
 
-__all__ = ["Clustering", "Term", "cluster_vectors", "distinguishing_terms"]
+__all__ = ["FailingGroup", "FailingGroups", "Term", "distinguishing_terms", "find_failing_groups"]
 
-SMALLEST = 20
-MOST = 12
-COMPONENTS = 20  # distances in hundreds of dimensions are all alike
-TRIED = 400  # points by which the number of clusters is chosen, at most
-RESTARTS = 3
-NEIGHBOURS = 10
-LOOKED_AT = 2000  # points asked about by which nearness is tested, at most
+SMALLEST = 5  # paragraphs of a group
+CENTRES = 500  # paragraphs around which neighbours are looked at, at most
 PRIOR = 10.0  # paragraphs' worth of prior in a term's log-odds
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
+GroupKind = Literal["place", "word", "neighbours"]
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering(Result):
-    """The cluster of each failing vector (from 0, the largest first), and what speaks for there being any.
+class FailingGroup(Result):
+    """A group of paragraphs that were asked about, how many of them fail, and the test that more do than elsewhere.
 
-    `near` is the share of failing ones among the ten nearest points that were asked about in earlier steps, averaged
-    over failing points; `near_at_random` the same over all points, which it would be if errors fell at random, and
-    `p_value` the one-sided test of the difference. `is_closer`: it is at most 1 - level; else all labels are 0.
-    `silhouette` is the best mean silhouette over 2 to 12 clusters, by which their number is chosen. None where every
-    point is alike.
+    `name` is the place or the word that they share, "" for neighbours. `members` are positions among all that were
+    asked about. `p_value` is one-sided and adjusted for all groups that were tested.
     """
 
-    labels: tuple[int, ...]
-    clusters: int
-    silhouette: float | None
-    near: float | None
-    near_at_random: float | None
-    p_value: float | None
-    is_closer: bool = False
+    kind: GroupKind
+    name: str
+    members: tuple[int, ...]
+    failing: int
+    p_value: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FailingGroups(Result):
+    """The groups in which more fail than elsewhere, the surest first, and how many groups were tested."""
+
+    groups: tuple[FailingGroup, ...]
+    tested: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,107 +56,108 @@ class Term(Result):
     z: float
 
 
-def cluster_vectors(
-    vectors: ArrayLike, fails: ArrayLike, steps: ArrayLike, *, level: float = 0.95, rng: np.random.Generator
-) -> Clustering:
-    """Clusters of the failing ones of the points that were asked about, where errors lie closer than chance.
+def find_failing_groups(
+    fails: ArrayLike,
+    *,
+    places: Sequence[Collection[str]] = (),
+    texts: Sequence[str] = (),
+    vectors: ArrayLike = (),
+    level: float = 0.95,
+) -> FailingGroups:
+    """The groups of what was asked about in which more fail than among the rest.
 
-    The search goes where errors were, so that a point asked about late has failing ones near it whatever its own
-    answer. The test looks back: with s the share of failing ones among the ten nearest of a point's **earlier** steps,
-    z = sum (y - mean y) (s - mean s) / sqrt(mean y (1 - mean y) sum (s - mean s)^2). Where errors fall at random an
-    answer does not depend on anything before it, the search's choices included, and z is standard normal in large
-    samples (a sum of martingale differences). Clusters are told only where its one-sided p-value is at most
-    1 - level: k-means on the first 20 principal components of the failing ones, their number being that of the highest
-    silhouette. How many there are is a description, not a test.
+    A group is a place (a value of `places`: a folder, a document, a heading), the paragraphs that hold a word, or those
+    nearest to one of them (5, 7, 10, 14, .. of them); it has at least five paragraphs and at most half of all. The
+    group of the smallest p-value (Fisher's exact test, one-sided) is taken, its paragraphs leave, and the rest is
+    looked at again, as long as the p-value times the number of groups of its kind and of kinds is at most 1 - level.
     """
-    x, failing = np.asarray(vectors, dtype=np.float64), np.asarray(fails, dtype=np.bool_)
-    n = int(failing.sum())
-    if n < SMALLEST:
-        raise TooFewErrors(f"{n} failing paragraphs are too few to look for clusters in.", n=n, needed=SMALLEST)
-    own = x[failing]
-    scores, shares = principal_components(own, COMPONENTS)
-    scores = scores[:, shares > 1e-9]
-    labels = np.zeros(n, dtype=np.int64)
-    if not scores.shape[1]:
-        return Clustering(labels=(0,) * n, clusters=1, silhouette=None, near=None, near_at_random=None, p_value=None)
-    near, at_random, p_value = _nearness(x, failing, np.asarray(steps), rng)
-    tried = scores[rng.choice(n, min(n, TRIED), replace=False)]
-    seen, count = _best(tried, min(MOST, len(tried) // 5), rng)
-    if p_value <= 1 - level:
-        clusters = _kmeans(scores, count, rng)
-        labels = _largest_first(labels if clusters is None else clusters)
-    return Clustering(
-        labels=tuple(int(label) for label in labels),
-        clusters=int(labels.max()) + 1,
-        silhouette=seen,
-        near=near,
-        near_at_random=at_random,
-        p_value=p_value,
-        is_closer=p_value <= 1 - level,
+    failing = np.asarray(fails, dtype=np.bool_)
+    kinds = [kind for kind in _all_groups(len(failing), places, texts, vectors) if kind]
+    groups = [group for kind in kinds for group in kind]
+    if not groups:
+        return FailingGroups(groups=(), tested=0)
+    charge = np.repeat([len(kind) * len(kinds) for kind in kinds], [len(kind) for kind in kinds])
+    membership = _membership_table([members for _, _, members in groups], len(failing))
+    left = np.ones(len(failing), dtype=np.bool_)
+    found: list[FailingGroup] = []
+    while True:
+        p_values = _fisher_p_values(membership, left, failing) * charge
+        best = int(np.argmin(p_values))
+        if p_values[best] > 1 - level:
+            return FailingGroups(groups=tuple(found), tested=len(groups))
+        kind, name, members = groups[best]
+        own = members[left[members]]
+        found.append(
+            FailingGroup(
+                kind=kind,
+                name=name,
+                members=tuple(own.tolist()),
+                failing=int(failing[own].sum()),
+                p_value=float(p_values[best]),
+            )
+        )
+        left[own] = False
+
+
+Group = tuple[GroupKind, str, NDArray[np.int64]]
+
+
+def _all_groups(
+    n: int, places: Sequence[Collection[str]], texts: Sequence[str], vectors: ArrayLike
+) -> tuple[list[Group], list[Group], list[Group]]:
+    """The groups of each kind, those of the same members once."""
+    words = [_words(text) for text in texts]
+    return (
+        [("place", name, members) for name, members in _groups_by_name(places, n)],
+        [("word", name, members) for name, members in _groups_by_name(words, n)],
+        [("neighbours", "", members) for members in _neighbourhoods(np.asarray(vectors, dtype=np.float32))],
     )
 
 
-def _nearness(
-    x: NDArray[np.float64], failing: NDArray[np.bool_], steps: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """The share of failing earlier neighbours of failing points, of all points, and the p-value of the difference."""
-    if len(x) > LOOKED_AT:
-        some = np.sort(rng.choice(len(x), LOOKED_AT, replace=False))
-        x, failing, steps = x[some], failing[some], steps[some]
-    product = x @ x.T
-    product[steps[:, None] <= steps[None, :]] = -np.inf
-    later = np.flatnonzero(np.isfinite(product).sum(axis=1) >= NEIGHBOURS)
-    if not len(later):
-        return float(failing.mean()), float(failing.mean()), 1.0
-    nearest = np.argpartition(-product[later], NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS]
-    share, wrong = failing[nearest].mean(axis=1), failing[later]
-    rate, centred = float(wrong.mean()), share - share.mean()
-    spread = math.sqrt(rate * (1 - rate) * float(np.square(centred).sum()))
-    z = float(((wrong - rate) * centred).sum()) / spread if spread > 0 else 0.0
-    near = float(share[wrong].mean()) if wrong.any() else 0.0
-    return near, float(share.mean()), float(ndtr(-z))
+def _groups_by_name(names: Sequence[Collection[str]], n: int) -> list[tuple[str, NDArray[np.int64]]]:
+    """The rows that have each name, under the shortest of the names that the same rows have."""
+    rows: dict[str, list[int]] = {}
+    for row, own in enumerate(names):
+        for name in own:
+            rows.setdefault(name, []).append(row)
+    groups: dict[Hashable, tuple[str, NDArray[np.int64]]] = {}
+    for name in sorted(rows, key=lambda name: (len(name), name)):
+        if SMALLEST <= len(rows[name]) <= n // 2:
+            groups.setdefault(tuple(rows[name]), (name, np.asarray(rows[name])))
+    return list(groups.values())
 
 
-def _best(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> tuple[float, int]:
-    """The highest silhouette over numbers of clusters, and that number."""
-    distance = scipy.spatial.distance.cdist(x, x)
-    tries = [
-        (_silhouette(distance, labels), k) for k in range(2, most + 1) if (labels := _kmeans(x, k, rng)) is not None
-    ]
-    return max(tries, default=(-1.0, 1))
+def _neighbourhoods(vectors: NDArray[np.float32]) -> list[NDArray[np.int64]]:
+    """The nearest rows of each centre, in sizes that grow by the root of two up to half of all."""
+    n = len(vectors)
+    if n < 2 * SMALLEST:
+        return []
+    centres = vectors[:: math.ceil(n / CENTRES)]
+    order = np.argsort(-(centres @ vectors.T), axis=1, kind="stable")
+    steps = 1 + math.floor(2 * math.log2(n / 2 / SMALLEST))
+    sizes = [math.floor(SMALLEST * 2 ** (step / 2)) for step in range(steps)]
+    nearest = (np.sort(own[:size]) for size in sizes for own in order)
+    return list({members.tobytes(): members for members in nearest}.values())
 
 
-def _kmeans(x: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    """The labels of the tightest of a few k-means; None where each of them lost a cluster on the way."""
-    best, tightest = None, math.inf
-    for _ in range(RESTARTS):
-        try:
-            centres, labels = scipy.cluster.vq.kmeans2(x, k, minit="++", missing="raise", seed=rng)
-        except (scipy.cluster.vq.ClusterError, ValueError):  # fewer different points than clusters
-            continue
-        loss = float(np.square(x - centres[labels]).sum())
-        if loss < tightest:
-            best, tightest = np.asarray(labels, dtype=np.int64), loss
-    return best
+def _membership_table(groups: Sequence[NDArray[np.int64]], n: int) -> scipy.sparse.csr_array:
+    ends = np.cumsum([0, *(len(members) for members in groups)])
+    columns = np.concatenate(groups)
+    return scipy.sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(groups), n))
 
 
-def _silhouette(distance: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """The mean of (b - a) / max(a, b): a is the mean distance to one's own cluster, b to the nearest other."""
-    member = np.eye(int(labels.max()) + 1)[labels]
-    size = member.sum(axis=0)
-    mean = distance @ member / size
-    own = np.arange(len(labels)), labels
-    a = mean[own] * size[labels] / np.maximum(size[labels] - 1, 1)
-    mean[own] = np.inf
-    b = mean.min(axis=1)
-    widest = np.maximum(a, b)
-    value = np.divide(b - a, widest, out=np.zeros_like(a), where=widest > 0)
-    return float(np.where(size[labels] > 1, value, 0.0).mean())
+def _fisher_p_values(
+    membership: scipy.sparse.csr_array, left: NDArray[np.bool_], failing: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The chance of as many failing ones in each group where those that are left fail alike; 1 for groups too small."""
+    from scipy.stats import hypergeom
 
-
-def _largest_first(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    return np.argsort(order)[labels]
+    size, wrong = (membership @ np.stack([left, left & failing], axis=1).astype(np.float64)).T
+    total, total_wrong = left.sum(), (left & failing).sum()
+    p_values = np.ones(len(size))
+    large = (size >= SMALLEST) & (wrong * total > total_wrong * size)
+    p_values[large] = hypergeom.sf(wrong[large] - 1, total, total_wrong, size[large])
+    return p_values
 
 
 def distinguishing_terms(inside: Sequence[str], outside: Sequence[str], *, most: int = 8) -> list[Term]:

@@ -81,12 +81,6 @@ def _choose(n: int) -> tuple[Method, str]:
     return "tsne", f"{min(n, LANDMARKS):,} paragraphs of the base"
 
 
-def principal_components(x: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The scores of the rows on the first `count` components, and the share of the variance that each carries."""
-    directions, shares = _directions(x, count)
-    return (x - x.mean(axis=0)) @ directions, shares
-
-
 def _directions(x: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The first components of the rows, as columns: of each the sign that makes its largest loading positive."""
     centred = x - x.mean(axis=0)

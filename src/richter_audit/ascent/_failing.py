@@ -17,7 +17,7 @@ from richter_audit.ascent._summary import check_base, read_search_ledger
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model
 
-__all__ = ["FailingQuestion", "FailingSet", "ask_item", "failing_questions", "keep_stable"]
+__all__ = ["FailingQuestion", "FailingSet", "ask_item", "failing_items", "failing_questions", "keep_stable"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +103,15 @@ def _as_asked(item: Item, style: str) -> Item:
         return item
     openly = dataclasses.replace(item, stem="", bare="", shots=())
     return dataclasses.replace(openly, options=()) if style == "chat" else openly
+
+
+def failing_items(run: RunLike) -> set[str] | None:
+    """The ids of the questions that a search's model answered wrongly, as first asked; None without a search."""
+    with open_ledger(run) as ledger:
+        if ledger.note("search") is None:
+            return None
+        search = read_search_ledger(ledger)
+    return {f"{question}.0" for outcome in search.outcomes.values() for question in outcome.failing}
 
 
 def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confirmed: bool = True) -> FailingSet:

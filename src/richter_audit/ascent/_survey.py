@@ -1,17 +1,22 @@
-"""The paragraphs of a search on the map of their base, and the failing ones sorted into clusters."""
+"""The paragraphs of a search on the map of their base, and the clusters in which more fail than elsewhere."""
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from richter.errors import TooFewErrors
-from richter.records import Result, plain
+from richter.records import Paragraph, Result, plain
 from richter.store import RunLike, open_ledger
-from richter_audit.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
+from richter_audit.ascent._clusters import (
+    FailingGroup,
+    GroupKind,
+    Term,
+    distinguishing_terms,
+    find_failing_groups,
+)
 from richter_audit.ascent._error_map import ErrorMap, map_vectors
 from richter_audit.ascent._outcome import row_of
 from richter_audit.ascent._summary import BASE_NOTE, SearchRecords, read_search_records
@@ -24,7 +29,7 @@ CATEGORIES_NAMED = 3
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class MappedError:
-    """A paragraph that was asked about on the map, with its first question; `cluster` is None where it passes."""
+    """A paragraph that was asked about on the map, with its first question; `cluster` is None where it is in none."""
 
     paragraph: int
     x: float
@@ -39,11 +44,21 @@ class MappedError:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCluster(Result):
-    """A group of failing paragraphs: its commonest categories, its words, and the paragraph nearest to its centre."""
+    """A group of paragraphs in which more fail than elsewhere, and what tells it apart.
+
+    `kind` and `name` say what they share: a place (a folder, a document, a heading), a word, or their neighbourhood.
+    `asked` counts those that were asked about and `paragraphs` the failing ones of them; `error` is the mean error of
+    the former. Beside these: the commonest categories of the failing ones, the words that set the group apart, and the
+    failing one nearest to its centre.
+    """
 
     cluster: int
+    kind: GroupKind
+    name: str
+    asked: int
     paragraphs: int
     error: float
+    p_value: float
     categories: tuple[tuple[str, int], ...]
     terms: tuple[Term, ...]
     example: int
@@ -52,27 +67,30 @@ class ErrorCluster(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSurvey(Result):
-    """The map of what a search asked about, and the clusters of what fails there (whose error exceeds xi).
+    """The map of what a search asked about, and the clusters in which more fail (error above xi) than elsewhere.
 
-    `unclustered` says why there are no clusters.
+    `groups_tested` is how many groups were tested, `scattered` how many failing paragraphs lie in no cluster.
     """
 
-    unwritten: ClassVar = ("placed", "clustering", "points", "clusters", "unclustered")
+    unwritten: ClassVar = ("placed", "points", "clusters", "groups_tested", "scattered")
     flat: ClassVar = ("document",)
     derived: ClassVar = ("document",)
 
     placed: ErrorMap
-    clustering: Clustering | None
     points: tuple[MappedError, ...]
     clusters: tuple[ErrorCluster, ...]
-    unclustered: str = ""
+    groups_tested: int
+    scattered: int
 
     @property
     def document(self) -> dict[str, Any]:
-        """The map with its points, and the clustering with its clusters."""
-        clusters = None
-        if self.clustering is not None:
-            clusters = {k: v for k, v in plain(self.clustering).items() if k != "labels"} | {"found": self.clusters}
+        """The map with its points, and the clusters with how many groups were tested for them."""
+        clusters = {
+            "clusters": len(self.clusters),
+            "scattered": self.scattered,
+            "groups_tested": self.groups_tested,
+            "found": self.clusters,
+        }
         return {"map": plain(self.placed) | {"points": self.points}, "clusters": clusters}
 
 
@@ -85,31 +103,45 @@ def base_of(run: RunLike) -> Path | None:
 
 
 def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator) -> ErrorSurvey:
-    """Map what a run asked about in the plane of its base, and cluster what fails.
+    """Map what a run asked about in the plane of its base, with the clusters in which more fail than elsewhere.
 
     The words of a cluster are told against all else asked about. A paragraph lies at the same place in every search of
     the base, whoever was asked.
     """
     search = read_search_records(run, base)
     step = {row: t for t, batch in search.batches.items() for row in batch}
-    done, failed = search.known_errors, set(search.failing)
-    asked = [row for row in step if row in done]
-    failing = [row for row in asked if row in failed]
-    fails = np.isin(asked, failing)
-    everything = np.asarray(base.vectors[asked], dtype=np.float64)
-    placed = map_vectors(everything, base=base.vectors, rng=rng)
-    clustering, unclustered = None, ""
-    try:
-        clustering = cluster_vectors(everything, fails, [step[row] for row in asked], rng=rng)
-    except TooFewErrors as error:
-        unclustered = str(error)
-    clusters_of = dict(zip(failing, clustering.labels, strict=True)) if clustering else {}
-    points = _map_points(search, dict(zip(asked, placed.points, strict=True)), step, clusters_of)
-    clusters: tuple[ErrorCluster, ...] = ()
-    if clustering is not None:
-        texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
-        clusters = tuple(_cluster(c, points, everything, texts) for c in range(clustering.clusters))
-    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters, unclustered=unclustered)
+    failed = set(search.failing)
+    asked = [row for row in step if row in search.known_errors]
+    vectors = np.asarray(base.vectors[asked], dtype=np.float64)
+    placed = map_vectors(vectors, base=base.vectors, rng=rng)
+    paragraphs = base.paragraphs(asked)
+    found = find_failing_groups(
+        [row in failed for row in asked],
+        places=[places_of(paragraph) for paragraph in paragraphs],
+        texts=[paragraph.text for paragraph in paragraphs],
+        vectors=vectors,
+    )
+    cluster_of = {asked[i]: number for number, group in enumerate(found.groups) for i in group.members}
+    points = _map_points(search, dict(zip(asked, placed.points, strict=True)), step, cluster_of)
+    return ErrorSurvey(
+        placed=placed,
+        points=points,
+        clusters=tuple(
+            _describe_cluster(number, group, points, vectors, [paragraph.text for paragraph in paragraphs])
+            for number, group in enumerate(found.groups)
+        ),
+        groups_tested=found.tested,
+        scattered=sum(point.fails and point.cluster is None for point in points),
+    )
+
+
+def places_of(paragraph: Paragraph) -> set[str]:
+    """Where a paragraph stands: its category, its attributes, and every heading above it."""
+    places = {f"category: {paragraph.category}"} if paragraph.category else set()
+    for name, value in paragraph.attributes.items():
+        parts = str(value).split(" > ")
+        places |= {f"{name}: {' > '.join(parts[:depth])}" for depth in range(1, len(parts) + 1)}
+    return places
 
 
 def _map_points(
@@ -137,22 +169,29 @@ def _map_points(
     )
 
 
-def _cluster(
-    number: int, points: tuple[MappedError, ...], vectors: np.ndarray[Any, Any], texts: dict[int, str]
+def _describe_cluster(
+    number: int,
+    group: FailingGroup,
+    points: Sequence[MappedError],
+    vectors: np.ndarray[Any, Any],
+    texts: Sequence[str],
 ) -> ErrorCluster:
-    own = [point for point in points if point.cluster == number]
-    rows = {point.paragraph for point in own}
-    mine = vectors[[point.cluster == number for point in points]]
+    members = set(group.members)
+    failing = [i for i in group.members if points[i].fails]
     terms = distinguishing_terms(
-        [text for row, text in texts.items() if row in rows], [text for row, text in texts.items() if row not in rows]
+        [texts[i] for i in group.members], [text for i, text in enumerate(texts) if i not in members]
     )
-    nearest = own[int(np.argmax(mine @ mine.mean(axis=0)))].paragraph
+    nearest = failing[int(np.argmax(vectors[failing] @ vectors[failing].mean(axis=0)))]
     return ErrorCluster(
         cluster=number,
-        paragraphs=len(own),
-        error=float(np.mean([point.error for point in own])),
-        categories=tuple(Counter(point.category for point in own).most_common(CATEGORIES_NAMED)),
+        kind=group.kind,
+        name=group.name,
+        asked=len(group.members),
+        paragraphs=len(failing),
+        error=float(np.mean([points[i].error for i in group.members])),
+        p_value=group.p_value,
+        categories=tuple(Counter(points[i].category for i in failing).most_common(CATEGORIES_NAMED)),
         terms=tuple(terms),
-        example=nearest,
+        example=points[nearest].paragraph,
         example_text=texts[nearest],
     )

@@ -11,9 +11,10 @@ from richter.cli._io import PLAIN, console, grid, split_names, write_json
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
 from richter.ratings import SelfJudging
-from richter.records import Condition, printable
+from richter.records import Condition, counted, printable
 from richter.store import Place
 from richter.tables import ReadOptions, read_tables, scores_table
+from richter_audit.ascent import failing_items
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 from richter_audit.judge import LABELS, judge_decoding
@@ -50,8 +51,9 @@ def judge(
             out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
     judges = _named_judges(judge_names, systems)
+    options["items"] = _items_to_judge(out, run) if judges else None
     if calls.dry_run:
-        shared = {name: options[name] for name in ("allow_self", "limit")}
+        shared = {name: options[name] for name in ("allow_self", "limit", "items")}
         estimate = estimate_judging(run, judges=judges, prices=calls.prices, **shared)
         _print_estimate(out, estimate, calls)
         write_json({"dry_run": estimate}, json_path)
@@ -80,6 +82,16 @@ def _named_judges(judge_names: str | None, systems: tuple[str, ...]) -> list[Con
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     return name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+
+
+def _items_to_judge(out: Console, run: Place) -> set[str] | None:
+    """The failing questions of a search; None where all answers of a run are judged."""
+    failing = failing_items(run)
+    if failing is not None:
+        if not failing:
+            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search run.")
+        out.print(f"This is a search: the judges rate its {counted(len(failing), 'failing question')} only.")
+    return failing
 
 
 def _print_estimate(out: Console, estimate: JudgingEstimate, calls: Calls) -> None:

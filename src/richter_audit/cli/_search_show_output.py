@@ -12,7 +12,7 @@ from rich.console import Console
 from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
-from richter.records import Interval, printable
+from richter.records import Interval, counted, printable
 from richter.store import Place, open_ledger
 from richter.words import describe_base_rate
 from richter_audit import ascent
@@ -119,9 +119,6 @@ def _from_base(
     seed = summary.settings.seed
     survey = tried(("map", "clusters"), lambda: ascent.survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
     if survey is not None:
-        if survey.unclustered:
-            missing["clusters"] = survey.unclustered
-            out.print(f"No clusters: {survey.unclustered}", style="dim")
         _print_clusters(out, survey)
         if map_path is not None:
             _write_map(survey, base, map_path, summary.model)
@@ -155,33 +152,27 @@ def _write_map(survey: ascent.ErrorSurvey, base: KnowledgeBase, path: Path, mode
 
 
 def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
-    found, placed = survey.clustering, survey.placed
-    if found is None:
-        pass
-    elif found.near is None or found.p_value is None or found.near_at_random is None:
-        out.print("The vectors of the failing paragraphs are all alike.")
+    placed, n = survey.placed, len(survey.clusters)
+    tested = f"Fisher's exact test, adjusted for {survey.groups_tested:,} groups"
+    if not n:
+        out.print(f"No group of paragraphs fails more often than the rest of what was asked about ({tested}).")
     else:
-        said = (
-            f"{found.near:.0%} of the ten nearest asked about before them fail too, {found.near_at_random:.0%} with "
-            f"errors at random, p {found.p_value:.3f}"
-        )
-        if found.clusters == 1 and not found.is_closer:
-            out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
-        else:
-            out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")
-    rows = []
-    for cluster in survey.clusters:
-        names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)
-        words = printable(", ".join(term.term for term in cluster.terms), limit=60)
-        rows.append([*cells("{r.cluster}|{r.paragraphs}|{r.error:.0%}", cluster), printable(names, limit=48), words])
-    if rows:
-        out.print(grid("cluster|paragraphs|wrong|commonest categories|words that set it apart", rows))
+        out.print(f"{counted(n, 'cluster')} of paragraphs fail{'s' * (n == 1)} more often than the rest ({tested}):")
+        rows = [_cluster_cells(cluster) for cluster in survey.clusters]
+        out.print(grid("what they share|asked|failing|adjusted p|words that set them apart", rows))
+        out.print(f"{survey.scattered:,} failing paragraphs lie in no cluster.", style="dim")
     chance = 10 / (len(survey.points) - 1)
     out.print(
         f"The map ({placed.method}: {placed.why}) keeps {placed.kept_neighbours:.0%} of each paragraph's ten nearest "
         f"(chance: {min(chance, 1.0):.0%}).",
         style="dim",
     )
+
+
+def _cluster_cells(cluster: ascent.ErrorCluster) -> list[str]:
+    shared = {"place": cluster.name, "word": f"the word “{cluster.name}”", "neighbours": "similar texts"}[cluster.kind]
+    words = printable(", ".join(term.term for term in cluster.terms), limit=60)
+    return [printable(shared, limit=48), *cells("{r.asked}|{r.paragraphs}|{r.p_value:.2g}", cluster), words]
 
 
 def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str, level: float) -> None:

@@ -72,15 +72,17 @@ def estimate_judging(
     judges: Sequence[Condition],
     allow_self: bool = False,
     limit: int | None = None,
+    items: Collection[str] | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> JudgingEstimate:
-    """Count and price a panel's calls before any is made."""
+    """Count and price a panel's calls before any is made; `items` names those whose answers it would rate."""
     with open_ledger(run) as ledger:
-        items = {item.id: item for item in ledger.items()}
+        known = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
-        chosen = _spread(with_text(list(ledger.answers()), ledger.name), limit)
+        wanted = [a for a in ledger.answers() if items is None or a.item in items]
+        chosen = _spread(with_text(wanted, ledger.name), limit)
     dealt = [
-        (items[a.item], a.text, deal(judges, conditions[a.condition], turn, allow_self=allow_self))
+        (known[a.item], a.text, deal(judges, conditions[a.condition], turn, allow_self=allow_self))
         for turn, a in enumerate(chosen)
     ]
     return price_panel(dealt, prices)

@@ -170,7 +170,7 @@
       if (act) { event.preventDefault(); act(); }
     }
 
-    refresh({ total, counts, rows, note, reading }) {
+    refresh({ total, counts, rows, note, reading, items }) {
       this.total = total;
       this.shows.hidden = reading !== undefined;
       const asked = this.asked, form = this.bar.elements;
@@ -181,7 +181,7 @@
       const exact = rows.length && rows.every((row) => row.answers.every((c) => !c || (c.bad === null || c.bad === 0 || c.bad === 1) && !c.repeats && c.severity === null));
       const graded = rows.some((row) => row.answers.some((c) => c && c.severity !== null && c.severity !== undefined));
       this.shows.replaceChildren(...Object.entries({ ...SHOWS, ...(exact ? EXACT : graded ? GRADED : {}), ...(asked.second ? { wrong: "wrong in either" } : {}) }).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
-        const button = make("button", `${text} ${counts[key].toLocaleString("en")}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
+        const button = make("button", `${text} ${counts[key].toLocaleString("en")}${key === "all" && items ? ` of ${items.toLocaleString("en")}` : ""}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
         button.hidden = !counts[key] && key !== asked.show;
         button.addEventListener("click", () => this.set({ show: key }));
         return button;
@@ -279,7 +279,8 @@
         hits.sort((p, q) => apart(q) - apart(p) || worst(q) - worst(p));
         if (show === "changed") hits.splice(0, hits.length, ...inTurn(hits, tests.worse));
       }
-      return { total: hits.length, counts, conditions, hits, state: { first, second, show } };
+      const items = table.n_items > rows.length ? table.n_items : 0;  // where the page holds a part of them
+      return { total: hits.length, counts, conditions, hits, items, note: items ? `the page holds ${rows.length.toLocaleString("en")} of ${items.toLocaleString("en")}` : "", state: { first, second, show } };
     };
     return {
       redacted: table.redacted, ask,
