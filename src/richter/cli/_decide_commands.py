@@ -8,6 +8,7 @@ import click
 from richter.cli._margins import margin_option, parse_weights
 from richter.cli._options import (
     READING,
+    AboutChoice,
     command,
     engine_options,
     json_option,
@@ -16,17 +17,6 @@ from richter.cli._options import (
     resamples_option,
     seed_option,
 )
-
-
-class _AboutChoice(click.Choice[str]):
-    """What a claim is about; the spellings of 0.1 print the new ones and work."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("such-items", "such-runs"):
-            new = value.replace("such-", "new-")
-            click.echo(f"`--about {value}` is now `--about {new}`.", err=True)
-            value = new
-        return super().convert(value, param, ctx)
 
 
 def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -59,7 +49,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 )
 @click.option(
     "--about",
-    type=_AboutChoice(["new-items", "these-items", "new-runs"]),
+    type=AboutChoice(["new-items", "these-items", "new-runs"]),
     default="new-items",
     help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
 )

@@ -13,14 +13,13 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
 from richter.cli._aliases import respell
-from richter.cli._closed_pipes import outliving_readers
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
@@ -304,6 +303,45 @@ def _ending_politely(ended: list[int]) -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+class _PipeWriter(io.FileIO):
+    """A file to write to; what nobody reads any more is dropped."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+@contextlib.contextmanager
+def _outliving_readers() -> Iterator[None]:
+    """Go on where the reader of stdout or stderr has gone (`richter gate ... | head`), for as long as the block runs.
+
+    The exit status says how the work ended, and files that it writes are written. Streams that somebody else has put
+    in the place of the process's own are left alone, and so are terminals.
+    """
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _outliving(sys.stdout, sys.__stdout__), _outliving(sys.stderr, sys.__stderr__)
+    try:
+        yield
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _outliving(stream: TextIO, own: TextIO | None) -> TextIO:
+    """A stream to the same file that outlives its reader; the same stream where that is not needed."""
+    if stream is not own or not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+        return stream
+    stream.flush()
+    buffer = io.BufferedWriter(_PipeWriter(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(
+        buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )  # fmt: skip
+
+
 def _first_example(error: click.ClickException) -> str:
     """The first example of a command that lacks an argument, as a line to paste; else empty."""
     if not isinstance(error, click.MissingParameter) or error.ctx is None:
@@ -314,7 +352,7 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    with outliving_readers():
+    with _outliving_readers():
         code = _run(sys.argv[1:] if args is None else args)
     sys.exit(code)
 
