@@ -1,7 +1,7 @@
 """Kill imports at 50 places each into SQLite and PostgreSQL: what is left is no run, and the same command makes it.
 
 A place is a call of a function of the store, counted in a whole import before. Each import is a child of a process
-that has loaded everything.
+that has loaded everything and used nothing: a process that has used polars must not be forked.
 
 Usage: python studies/soak_imports.py [NUMBER]
 """
