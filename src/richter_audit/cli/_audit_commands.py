@@ -126,7 +126,7 @@ def judge() -> None:
     Examples:
       richter audit --only judge run1 --rules
       richter audit --only judge run1 --judges openai/gpt-4o-mini,mistral/mistral-large-latest --budget 2usd
-      richter audit --only judge run1 --judges openai/gpt-4o-mini,groq/llama-3.3-70b-versatile --dry-run
+      richter audit --only judge run1 --judges openai/gpt-4o-mini,groq/openai/gpt-oss-120b --dry-run
       richter audit --only judge run1 --grader auto
       richter audit --only judge run1 --grader number --tolerance 0.01
       richter audit --only judge run1 --rules -o scores.csv && richter severity scores.csv
@@ -244,7 +244,7 @@ def audit() -> None:
       richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
       richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
-      mistral/mistral-large-latest,groq/llama-3.3-70b-versatile --budget 20usd
+      mistral/mistral-large-latest,groq/openai/gpt-oss-120b --budget 20usd
     The same command again resumes: only what is missing is asked.
     """
 
