@@ -194,7 +194,7 @@ def test_a_tail_takes_faults_as_they_stand_and_says_its_way() -> None:
         assert [round(c.mean, 9) for c in study.conditions.values()] == [0.1, 0.1]
     frame = rows("a", "b", items=50, quality=lambda k, j, _: k / 7 + j)
     notes = richter.open(frame, options=ReadOptions(map={"score": "quality"})).tail(n_resamples=200).study.notes
-    assert "More of quality is taken as worse here; --better higher says otherwise." in notes
+    assert 'More of quality is taken as worse here; better="higher" says otherwise.' in notes
 
 
 def test_a_plan_comes_before_the_project_s_defaults(

@@ -347,7 +347,8 @@ def test_severity_takes_several_logs_and_names_as_compare_does(logs: Path, capsy
 def test_an_unknown_measure_is_answered_with_those_there_are(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It said "It has accuracy", of a log with confidences and costs."""
     _, said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --on seconds")
-    assert "There are no values of seconds in bot_a.jsonl and bot_b.jsonl. There are accuracy, ece, money." in said
+    assert "There are no values of seconds in bot_a.jsonl and bot_b.jsonl." in said
+    assert "There are accuracy, ece, money, cost_per_success." in said
 
 
 def test_a_difference_without_any_spread_could_not_have_shown_nothing(

@@ -24,6 +24,7 @@ from richter.audit import compare_tables, margin_plan, run_gate
 from richter.claims import Blocked, Question
 from richter.cli._main import _root
 from richter.evidence import Policy, evidence
+from richter.notebook._python_words import in_python
 from richter.plugins import pytest_gate
 from richter.records import Claim, Verdict, plain
 from richter.tables import ReadOptions, read_tables
@@ -378,6 +379,11 @@ def same_words(wanted: str, text: str) -> bool:
     return " ".join(wanted.split()) in " ".join(text.split())
 
 
+def tells_reason(reason: str, text: str) -> bool:
+    """Whether a text holds a reason in the words of the command line or in Python's."""
+    return same_words(reason, text) or same_words(in_python(reason), text)
+
+
 def differing(fact: Fact, surfaces: Surfaces) -> dict[str, str]:
     """The surfaces that differ from the reference, and how."""
     reference = {(c.measure, c.conditions): plain(c) for c in surfaces.reference.claims}
@@ -392,7 +398,8 @@ def differing(fact: Fact, surfaces: Surfaces) -> dict[str, str]:
             problems.append("no claim of the reference")
         if fact.note and cell.shows_note and not cell.fault and not re.search(fact.note, " ".join(cell.text.split())):
             problems.append(f"no note {fact.note!r}")
-        if main.verdict is Verdict.BLOCKED and cell.text and cell.shows_note and not same_words(main.reason, cell.text):
+        is_shown = main.verdict is Verdict.BLOCKED and cell.text and cell.shows_note
+        if is_shown and not tells_reason(main.reason, cell.text):
             problems.append("no reason of the block")
         if problems:
             found[name] = "; ".join(problems)
