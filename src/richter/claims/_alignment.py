@@ -432,8 +432,7 @@ def _reworded(texts: Codes, displaced: Iterable[int]) -> dict[int, tuple[int, in
 
 def _by_parts(values: Floats, items: Sequence[str], main: list[int]) -> dict[int, str]:
     """Conditions that fit the others in one part of the file and not in another, where ids are positions."""
-    order = _positions(items)
-    if order is None or len(main) < 6 or len(items) < 2 * MIN_SHARED_ITEMS:
+    if len(main) < 6 or len(items) < 2 * MIN_SHARED_ITEMS or (order := _positions(items)) is None:
         return {}
     x = values[order][:, main]
     centred = np.nan_to_num(x - np.nanmean(x, axis=0))
