@@ -41,7 +41,7 @@ def severities() -> None:
     write("severities.csv", "item,condition,subject,question,answer,correct,severity,confidence,nll", rows)
     write("confidences.csv", "item,correct,confidence", [(row[0], row[5], row[7]) for row in rows if row[1] == "new"])
     write("ratings.csv", "item,condition,rater,severity", people)
-    write("traffic.csv", "group,weight", [("history", 0.4), ("physics", 0.3), ("law", 0.2), ("sport", 0.1)])
+    write("traffic.csv", "domain,share", [("history", 0.4), ("physics", 0.3), ("law", 0.2), ("sport", 0.1)])
 
 
 def days() -> None:

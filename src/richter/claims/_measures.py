@@ -225,8 +225,8 @@ METRICS: dict[str, Metric] = {
              "faster per success | slower per success | equally fast per success | seconds per success", _AMOUNT,
              suffix=" s", column="latency_s", estimator="per_success"),
         _row("steps", "real", "lower",
-             "quicker in steps | slower in steps | alike in steps | steps per run", _AMOUNT, digits=1, column="steps",
-             watched=True, of_steps=True),
+             "shorter in its runs | longer in its runs | equally long in their runs | steps per run", _AMOUNT, digits=1,
+             column="steps", watched=True, of_steps=True),
         _row("failed_calls", "real", "lower",
              "less often failing in its tool calls | more often failing in its tool calls "
              "| equally often failing in their tool calls | failed tool calls per run", _COUNT, column="failed_calls",
