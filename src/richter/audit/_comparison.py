@@ -53,6 +53,7 @@ from richter.evidence import (
     metric_of,
     once,
     outcomes_of,
+    row_counts,
     sample_of,
     shared_by,
     trade,
@@ -528,13 +529,14 @@ def condition_summaries(
     right, graded = sample_of(dataset, "accuracy"), graded_rows(dataset)
     known = ~np.isnan(right.mean)
     is_common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
-    own = dict(dataset.answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
+    rows, _ = row_counts(dataset)
     positions = _position_warnings(dataset, level=level)
     summaries = []
     for k, name in enumerate(dataset.conditions):
         confidence, correct, item = graded.of(k)
         error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
-        n, size = len(np.unique(item)), len(dataset.item_ids) if is_common[k] else own.get(name, 0)
+        n = np.count_nonzero(np.bincount(item))
+        size = len(dataset.item_ids) if is_common[k] else np.count_nonzero(rows[:, k])
         summary = summarise_condition(
             name,
             error,

@@ -48,6 +48,7 @@ __all__ = [
     "outcomes_of",
     "rated_pair",
     "rater_shares",
+    "row_counts",
     "sample_of",
     "valued_by",
 ]

@@ -158,7 +158,14 @@ class Dataset:
     @functools.cached_property
     def item_ids(self) -> tuple[str, ...]:
         """The items by name."""
-        return tuple(self.answers["item"].unique().sort().to_list())
+        return tuple(self.answers["item"].gather(self.first_answers).to_list())
+
+    @functools.cached_property
+    def first_answers(self) -> Indices:
+        """The place of each item's first answer, by item."""
+        first = np.empty(self.answer_codes.max(initial=-1) + 1, dtype=np.intp)
+        first[self.answer_codes[::-1]] = np.arange(self.answers.height)[::-1]  # the last one written is the first row
+        return first
 
     @functools.cached_property
     def answer_codes(self) -> Indices:
@@ -238,8 +245,7 @@ class Dataset:
         ):
             codes = pl.Series("item", self.item_codes(frame["item"]))
             coded = frame.with_columns(codes, pl.col("condition").cast(pl.Enum(names)))
-            order = [c for c in ("condition", "item", "draw", "metric", "kind", "rater") if c in coded.columns]
-            for column in coded.sort(order).iter_columns():
+            for column in _in_key_order(coded, len(self.item_ids)).iter_columns():
                 digest.update(column.name.encode())
                 if column.null_count() == len(column):
                     continue
@@ -250,6 +256,15 @@ class Dataset:
                     digest.update(np.ascontiguousarray(once.struct.field("len").to_numpy()).tobytes())
                     digest.update("\0".join(once.struct.field("value").to_list()).encode())
         return digest.hexdigest()[:16]
+
+
+def _in_key_order(coded: pl.DataFrame, n_items: int) -> pl.DataFrame:
+    """Rows by condition, item (its code) and whatever else tells them apart; one number a row sorts fastest."""
+    others = [c for c in ("draw", "metric", "kind", "rater") if c in coded.columns and coded[c].n_unique() > 1]
+    if others:
+        return coded.sort("condition", "item", *others)
+    key = coded["condition"].to_physical().cast(pl.Int64) * n_items + coded["item"]
+    return coded[key.arg_sort()]
 
 
 def severity_of(tables: Dataset) -> pl.DataFrame:
@@ -381,9 +396,7 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
 
 def _first_rows(tables: Dataset) -> pl.DataFrame:
     """The first answer of each item, by item, with what is the item's own."""
-    first = np.empty(len(tables.item_ids), dtype=np.intp)
-    first[tables.answer_codes[::-1]] = np.arange(tables.answers.height)[::-1]  # the last one written is the first row
-    return tables.answers.select("item", "group", "group_2", "domain", "weight")[first]
+    return tables.answers.select("item", "group", "group_2", "domain", "weight")[tables.first_answers]
 
 
 # names of scores that say that a model gave them
@@ -665,6 +678,8 @@ def question_codes(tables: Dataset) -> Indices | None:
 
 def chance_of(tables: Dataset) -> float | None:
     """The share of right answers by guessing, where every item has its options; None where that is not known."""
+    if not tables.items:
+        return None
     options = [len(tables.items[i].options) for i in tables.item_ids if i in tables.items]
     if len(options) < len(tables.item_ids) or not options or min(options) < 2:
         return None
