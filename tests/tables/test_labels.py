@@ -137,3 +137,31 @@ def test_judges_are_told_from_graders_by_hand(tmp_path: Path) -> None:
         tables, scored_by=("pass",), scores=pl.concat([tables.scores, pl.DataFrame([part])], how="diagonal")
     )
     assert judges_of(joined, "accuracy") == ("llm-rubric",)
+
+
+@pytest.mark.parametrize("rater", ["judge-a", "gpt-4o", "anna"])
+def test_a_named_rater_beside_peoples_own_column_is_a_judge_as_without_the_name(rater: str) -> None:
+    """Read as a second person, the judge outvoted 237 labels of people."""
+    rng = np.random.default_rng(7)
+    keys = pl.DataFrame({"condition": np.repeat(["old", "new"], 60), "item": np.tile([f"q{i}" for i in range(60)], 2)})
+    severity = rng.integers(0, 3, 120)
+    labelled = np.where(rng.random(120) < 0.4, np.minimum(severity + 1, 4), -1)
+    plain = keys.with_columns(
+        severity=pl.Series(severity),
+        human_severity=pl.Series(labelled).replace(-1, None),
+    )
+    named = read_tables(plain.with_columns(rater=pl.lit(rater)))
+    assert dict(named.ratings.group_by("kind").len().iter_rows()) == {"judge": 120, "human": int((labelled >= 0).sum())}
+    assert named.counting == "judge"
+    assert named.rows["severity"].sum() == read_tables(plain).rows["severity"].sum()
+
+
+def test_raters_without_a_kind_are_people_but_for_names_of_models() -> None:
+    names = ["anna", "ben", "GPT-4o", "claude-sonnet", "llm_judge", "Claudette", "o3"]
+    frame = pl.DataFrame(
+        [{"condition": "a", "item": f"q{i}", "rater": name, "severity": 1} for i in range(6) for name in names]
+    )
+    kinds = dict(read_tables(frame, confirm=True).ratings.select("rater", "kind").unique().iter_rows())
+    people = {name for name, kind in kinds.items() if kind == "human"}
+    assert people == {"anna", "ben", "Claudette"}
+    assert {*kinds} == {*names}

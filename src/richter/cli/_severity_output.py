@@ -97,7 +97,7 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     others = 0 if everything else sum(not c.primary for c in study.claims)
     if rest := len(lines) - len(shown) + others:
         out.print(f"{counted(rest, 'more result')}, most on other measures: --all, or --json PATH.", style="dim")
-    out.print(_conditions_table(study))
+    out.print(_conditions_table(study, is_corrected_below=bool(report.human)))
     if everything:
         if study.slopes:
             out.print(_law_table(study))
@@ -204,7 +204,7 @@ def _describe_slopes(study: SeverityStudy) -> str:
     )
 
 
-def _conditions_table(study: SeverityStudy) -> Table:
+def _conditions_table(study: SeverityStudy, *, is_corrected_below: bool) -> Table:
     columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.1%}|{r.mean_given_error:.2f}|"
     columns += "{r.mean_given_error_interval.low:.2f} to {r.mean_given_error_interval.high:.2f}"
     rows = [
@@ -218,7 +218,8 @@ def _conditions_table(study: SeverityStudy) -> Table:
         grouped = any(c.unit == "group" for c in study.claims)
         kind = "upper limit that allows for groups" if grouped else "exact upper limit"
         caption = f"per million answers, with the {kind} (one-sided {describe_level(study.level)})"
-    return grid(headings, rows, title="How severe errors are, the most severe first", caption=caption, **LOOK)
+    title = "How severe errors are, the most severe first" + (" (the judge's grades)" if is_corrected_below else "")
+    return grid(headings, rows, title=title, caption=caption, **LOOK)
 
 
 def _law_table(study: SeverityStudy) -> Table:
@@ -250,7 +251,9 @@ def _rate(rates: DeploymentTable, severity: float) -> str:
 
 def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     first = next(iter(tables.values()))
-    title = f"Answers per million at or above a severity ({first.basis})"
+    bases = {rates.basis for rates in tables.values()}  # of labels each condition has a number of its own
+    basis = first.basis if len(bases) == 1 else "corrected by human labels"
+    title = f"Answers per million at or above a severity ({basis})"
     if first.weighted:
         title += f", weighted to the traffic; no question covers {first.uncovered:.1%} of it"
     shown = (1.0, 2.0, 3.0, 4.0)

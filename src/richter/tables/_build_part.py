@@ -58,6 +58,9 @@ TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "rea
          "human_cluster", "layer")  # fmt: skip
 MIN_RETRIED = 5
 MIN_GRADES = 2  # that calls which ended well have, or a status only repeats the grade
+MODEL_RATERS = (
+    r"(?i)judge|\bllm\b|^(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|command|o\d)\b"  # raters that are no people
+)
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -430,7 +433,13 @@ def _severity_column(
     if "rater" not in place:
         checked = checked.with_columns(pl.lit("severity").alias("rater"), pl.lit("given").alias("kind"))
         return checked.filter(pl.col("severity").is_not_null())
-    kind = text_of(frame[place["kind"]]).str.to_lowercase() if "kind" in place else pl.lit("human")
+    has_people = "human_severity" in rows.columns  # who else rated is then no person
+    by_name = (
+        pl.when(pl.col("rater").str.contains(MODEL_RATERS) | has_people)
+        .then(pl.lit("judge"))
+        .otherwise(pl.lit("human"))
+    )
+    kind = text_of(frame[place["kind"]]).str.to_lowercase() if "kind" in place else by_name
     checked = checked.with_columns(kind.alias("kind"))
     wrong = checked.filter(~pl.col("kind").is_in(["human", "judge", "rule"]) | pl.col("kind").is_null())
     if len(wrong):
