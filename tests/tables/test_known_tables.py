@@ -8,6 +8,7 @@ import pytest
 
 from helpers.confirmed import read_tables
 from richter.errors import InputError, ReadingProposed
+from richter.records import of_kind
 from richter.tables import Dataset, ReadOptions
 from richter.tables import read_tables as read_at_once
 
@@ -160,3 +161,11 @@ def test_runs_in_words_beside_one_model_are_not_pooled(tmp_path: Path) -> None:
     with pytest.raises(ReadingProposed) as proposed:
         read_at_once(path)
     assert proposed.value.options.map["condition"] == "run"
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("latency_ms", 0.25), ("duration", 250.0)])
+def test_times_in_milliseconds_are_seconds_and_costs_are_named_with_their_option(name: str, seconds: float) -> None:
+    rows = [{"item": f"q{i}", "model": m, "correct": i % 2, name: 250, "cost": 0.01} for i in range(12) for m in "ab"]
+    found = read_tables(pl.DataFrame(rows))
+    assert found.answers["latency_s"].unique().to_list() == [seconds]
+    assert all(option in of_kind(found.notes, "costs")[0] for option in ("--on latency", "--on money"))

@@ -13,6 +13,7 @@ from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     RaterShares,
     alignment_of,
+    are_contests,
     describe_lacking,
     describe_out_of_range,
     group_shares,
@@ -130,6 +131,8 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
         return Finding(notes=(f"{reason}; if these are the same questions, use the same IDs",))
     if not reason:
         return FINE
+    if shared.both and are_contests(dataset) and not policy.is_gate:
+        return Finding(notes=("each two are compared in the questions in which they met",))
     remedy = "Compare files with the same questions, or compare without pairs: --unpaired."
     override = "--min-shared" if shared.both else "--unpaired"
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override=override))

@@ -35,6 +35,7 @@ __all__ = [
     "LackingGrades",
     "RaterShares",
     "alignment_of",
+    "are_contests",
     "confident_counts",
     "describe_lacking",
     "expected_draws",
@@ -287,9 +288,22 @@ def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
 
 
 @once
+def are_contests(dataset: Dataset) -> bool:
+    """Whether every item is a contest of two of several conditions, shown side by side to whoever said who won."""
+    if len(dataset.conditions) < 3 or dataset.answers["shown_first"].null_count():
+        return False
+    return bool(((row_counts(dataset)[0] > 0).sum(axis=1) == 2).all())
+
+
+@once
 def absent_by_design(dataset: Dataset) -> Bools:
-    """Items x conditions: whole groups or domains of two items and more of which a condition has no row."""
+    """Items x conditions: whole groups or domains of two items and more of which a condition has no row.
+
+    Of contests: the conditions that did not take part.
+    """
     rows = row_counts(dataset)[0]
+    if are_contests(dataset):
+        return np.asarray(rows == 0)
     absent = np.zeros(rows.shape, dtype=bool)
     for column in ("group", "domain"):
         if dataset.answers[column].null_count() == len(dataset.answers):

@@ -70,6 +70,8 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     keys = answer_keys(frame, place, notes, what=what, stem=stem)
     scores = read_scores(frame, place, options, what, notes) if "score" in place else None
     numbers = {f: to_numbers(frame, place[f], f, what, place, notes) for f in NUMBERS if f in place}
+    if plain_name(place.get("latency_s", "")).endswith("_ms"):
+        numbers["latency_s"] = numbers["latency_s"] / 1000
     _check_numbers(numbers, scores, place, options, what)
     rows = keys.with_columns(s.alias(f) for f, s in numbers.items() if f != "severity")
     rows = rows if scores is None else rows.with_columns(scores.values.alias("value"))
@@ -243,9 +245,18 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
     if listed:
         settle = f"{map_option('score', listed[0])} makes it the main score"
         notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
+    _note_costs(table.place, notes)
     if not options.map:
         _note_other_grades(frame, [c for c in frame.columns if c not in (*taken, *listed)], score, notes)
     return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}
+
+
+def _note_costs(place: Mapping[str, str], notes: list[str]) -> None:
+    """Name the costs that the file holds: they are compared where they are asked for."""
+    costs = [m for m in METRICS.values() if m.is_cost and m.estimator == "mean" and m.column in place]
+    if costs:
+        options = ", ".join(f"--on {m.name}" for m in costs)
+        notes.append(Note(f"The file also has {' and '.join(m.noun for m in costs)}. To compare: {options}.", "costs"))
 
 
 def _may_grade(column: str) -> bool:
