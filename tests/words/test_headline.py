@@ -365,3 +365,19 @@ def test_a_control_is_what_all_are_compared_with() -> None:
     assert answer(claims, conditions=("base", "a", "b", "c", "d"), control="base") == (
         "On accuracy, compared with base: a is better; b is worse; c and d are inconclusive."
     )
+
+
+def test_other_measures_that_tell_several_apart_are_in_the_headline() -> None:
+    """They were verified on the page while the headline said that nothing could be told."""
+    open_pairs = [claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=p) for p in (("a", "b"), ("b", "c"), ("a", "c"))]
+    lower = [  # less severe is better: c before a and b
+        shown("mean_severity", -0.3, conditions=p, primary=False, values=(0.6, 0.3)) for p in (("a", "c"), ("b", "c"))
+    ]
+    names = ("a", "b", "c")
+    on_severity = "on mean severity of all answers."
+    assert answer([*open_pairs, *lower], conditions=names).endswith(f" Other measures: c is best {on_severity}")
+    against_a = [open_pairs[0], open_pairs[2], lower[0]]
+    assert answer(against_a, conditions=names, control="a").endswith(f" Other measures: c is better {on_severity}")
+    turned = [dataclasses.replace(lower[0], estimate=0.3, values=(0.3, 0.6))]
+    assert answer([*against_a[:2], *turned], conditions=names, control="a").endswith(f"c is worse {on_severity}")
+    assert "Other measures" not in answer(open_pairs, conditions=names)

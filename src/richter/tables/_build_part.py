@@ -256,7 +256,12 @@ def _note_costs(place: Mapping[str, str], notes: list[str]) -> None:
     costs = [m for m in METRICS.values() if m.is_cost and m.estimator == "mean" and m.column in place]
     if costs:
         options = ", ".join(f"--on {m.name}" for m in costs)
-        notes.append(Note(f"The file also has {' and '.join(m.noun for m in costs)}. To compare: {options}.", "costs"))
+        notes.append(
+            Note(
+                f"The file also has {' and '.join(brief(place[str(m.column)]) for m in costs)}. To compare: {options}.",
+                "costs",
+            )
+        )
 
 
 def _may_grade(column: str) -> bool:

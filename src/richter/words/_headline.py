@@ -278,9 +278,34 @@ def _listed(title: str, words: Sequence[str]) -> str:
 
 def _several(pairs: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """Three or more conditions: all against one, or all with all."""
+    others = _describe_other_leaders([c for c in pairs if not c.primary and ":" not in c.measure], conditions, control)
     if control in conditions:
-        return _against_control([c for c in pairs if c.primary], conditions, control)
-    return _board(pairs, conditions)
+        return _against_control([c for c in pairs if c.primary], conditions, control) + others
+    return _board(pairs, conditions) + others
+
+
+def _describe_other_leaders(claims: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
+    """Who is shown to lead, or to be better or worse than the control, on measures besides the main one."""
+    found = []
+    for measure in dict.fromkeys(c.measure for c in claims):
+        own, noun = [c for c in claims if c.measure == measure], measure_words(measure).noun
+        beaten = {name for c in own for name in c.conditions if _seen_from(c, name) == "worse"}
+        if control in conditions:
+            better = [n for n in conditions if control in beaten and _beats(own, n, str(control))]
+            worse = [n for n in conditions if n != control and _beats(own, str(control), n)]
+            found += [
+                f"{_named(names)} {_are(names)} {word} on {noun}"
+                for names, word in ((better, "better"), (worse, "worse"))
+                if names
+            ]
+        elif beaten and (unbeaten := _ranked(own, conditions, beaten)[1]):
+            found.append(f"{_named(unbeaten)} {'is best' if len(unbeaten) == 1 else 'lead'} on {noun}")
+    more = f"; {len(found) - 3} more" if len(found) > 3 else ""
+    return f" Other measures: {'; '.join(found[:3])}{more}." if found else ""
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
