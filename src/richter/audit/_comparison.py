@@ -45,6 +45,7 @@ from richter.evidence import (
     alignment_of,
     estimate_subgroups,
     evidence,
+    grade_counts,
     graded_rows,
     has_values,
     joint_law_of,
@@ -525,7 +526,9 @@ def condition_summaries(
     lost = dataset.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
     if not (dataset.scores["metric"] == "accuracy").any():
-        return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in dataset.conditions]
+        counts = grade_counts(dataset, dataset.metric) if dataset.metric else np.zeros((0, len(dataset.conditions)))
+        numbers = zip(dataset.conditions, (counts > 0).sum(axis=0).tolist(), strict=True)
+        return [ConditionSummary(name=name, n=n, failed=failed[name], missing=0) for name, n in numbers]
     right, graded = sample_of(dataset, "accuracy"), graded_rows(dataset)
     known = ~np.isnan(right.mean)
     is_common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
@@ -535,8 +538,8 @@ def condition_summaries(
     for k, name in enumerate(dataset.conditions):
         confidence, correct, item = graded.of(k)
         error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
-        n = np.count_nonzero(np.bincount(item))
-        size = len(dataset.item_ids) if is_common[k] else np.count_nonzero(rows[:, k])
+        n = int(np.count_nonzero(np.bincount(item)))
+        size = len(dataset.item_ids) if is_common[k] else int(np.count_nonzero(rows[:, k]))
         summary = summarise_condition(
             name,
             error,

@@ -39,6 +39,7 @@ __all__ = [
     "confident_counts",
     "describe_lacking",
     "expected_draws",
+    "grade_counts",
     "graded_rows",
     "group_shares",
     "has_shared_items",

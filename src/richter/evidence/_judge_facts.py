@@ -93,6 +93,8 @@ def rule_contrast(dataset: Dataset, measure: str, first: str, second: str) -> Ru
     if len(shared) < MIN_COMPARED:
         return None
     rows = rows.join(shared, on="item", how="semi")
+    if not (rows["ruled"] > 0).any():  # references in another form than the answers say nothing of a difference
+        return None
     base = outcomes_of(dataset, source)
     values = {name: rows[name].to_numpy() for name in ("judged", "ruled")}
     values["excess"] = values["judged"] - values["ruled"]

@@ -46,6 +46,7 @@ def _sample(case: Mapping[str, Any], setup: Setup, reading: Reading) -> Sample:
         name = flat_text(metric.get("name")) or "metric"
         measured = metric.get("score") is not None and not metric.get("error")
         scores[name] = count_number(metric.get("success"), reading) if measured else None
+        scores[f"{name} score"] = count_number(metric.get("score"), reading) if measured else None
         judge = flat_text(metric.get("evaluationModel"))
         if judge and measured:
             judges[f"{name}/{judge}"] = count_number(metric.get("score"), reading)

@@ -31,7 +31,8 @@ def read_lm_eval(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """One sample a document, by the filter that was asked for or else the first of the file."""
     setup, task, totals = _origin(path)
     filters = _filters(path)
-    wanted = reading.options.filter if reading.options.filter in filters else next(iter(filters), "none")
+    asked = reading.options.filter
+    wanted = asked if asked is not None and asked in filters else next(iter(filters), "none")
     for name, total in totals.items():
         if name.endswith(f",{wanted}"):
             reading.counted(name.rpartition(",")[0], log.real(total))
@@ -43,8 +44,20 @@ def read_lm_eval(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         except Unreadable as error:
             reading.unread[f"sample: {error}"] += 1
     if len(filters) > 1:
-        others = ", ".join(f"{name} ({n})" for name, n in filters.items() if name != wanted)
-        reading.notes.append(f"The filter {wanted} grades; rows of {others} are copies of the same answers (--filter).")
+        shown = {name: f"{name}{_described_totals(name, totals)}" for name in filters}
+        others = ", ".join(shown[name] for name in filters if name != wanted)
+        reading.notes.append(
+            f"The filter {shown[wanted]} grades; the same answers are also graded by {others}. --filter chooses."
+        )
+
+
+def _described_totals(name: str, totals: Mapping[str, Any]) -> str:
+    """The tool's own totals by a filter, in brackets."""
+    own = {key.rpartition(",")[0]: log.real(total) for key, total in totals.items() if key.endswith(f",{name}")}
+    shown = [
+        f"{measure} {total:.3g}" for measure, total in own.items() if total is not None and "_stderr" not in measure
+    ]
+    return f" ({', '.join(shown)})" if shown else ""
 
 
 class _Filter(msgspec.Struct):

@@ -101,8 +101,9 @@ def _of_calls(rows: Sequence[Row]) -> Iterator[str]:
 def _of_grades(rows: Sequence[Row]) -> Iterator[str]:
     came = [r for r in rows if not r.sample.error]
     graded = [r for r in came if r.correct is not None]
-    if len(graded) < len(came):
-        yield f"{len(came) - len(graded):,} of {len(rows):,} answers have no grade."
+    bare = [r for r in came if r.correct is None and r.sample.scores.get(r.scorer) is None]
+    if bare:
+        yield f"{len(bare):,} of {len(rows):,} answers have no grade."
     is_alike = len({r.sample.scores.get(r.scorer) for r in graded}) == 1  # partial scores are not all wrong
     if len(graded) >= SURE_ALIKE and is_alike:
         word = "right" if graded[0].correct else "wrong"

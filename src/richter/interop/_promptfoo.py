@@ -78,13 +78,16 @@ def read_promptfoo_table(path: Path, reading: log.Reading) -> Iterator[log.Sampl
             if inside:
                 status, answer = inside[1], answer[inside.end() :]
             failed = status == "ERROR"
+            scores = {} if failed else {"pass": log.count_number(status, reading)}
+            if not failed and "".join(columns[k + 2 : k + 3]).startswith("Score"):
+                scores["score"] = log.count_number(values[k + 2], reading)
             yield log.Sample(
                 item=_item({}, given),
                 setup=log.Setup(match[1], (("prompt", re.sub(r"_duplicated_\d+$", "", match[2])),)),
                 prompt="\n".join(f"{name}: {value}" for name, value in given.items()),
                 references=_references({}, given),
                 answer=answer,
-                scores={} if failed else {"pass": log.count_number(status, reading)},
+                scores=scores,
                 error=(answer or "the call failed") if failed else "",
             )
 

@@ -162,7 +162,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="promptfoo results",
         shapes=("text",),
-        told_by=lambda seen: any(map(HEADING.match, seen.names)) and not known_fields(seen.names) >= {"item", "score"},
+        told_by=lambda seen: (
+            any(map(HEADING.match, seen.names))
+            and ("Grader Reason" in seen.names or not known_fields(seen.names) >= {"item", "score"})
+        ),
         read=read_promptfoo_table,
     ),
     Format(
@@ -331,6 +334,10 @@ TOOL_TABLES = (
         grades={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
     ),
     ToolTable(name="MLflow", has=("inputs", "outputs"), places={"item": ("inputs",), "score": (".*/score",)}),
+    ToolTable(
+        name="MLflow traces", has=("trace_id", "request", "response", "assessments"),
+        places={"item": ("request",), "score": ("(?!expected|guidelines).*/value",)},
+    ),
     ToolTable(
         name="Pydantic Evals", has=("cases.name", "cases.inputs"),
         places={"item": (r"cases\.name",), "score": (r"cases\.assertions\..*\.value", r"cases\.scores\..*\.value")},

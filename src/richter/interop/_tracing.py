@@ -103,7 +103,7 @@ def _langfuse_sample(
         model=log.pick(call, "provided_model_name", "model")
         or log.pick(metadata, "model")
         or log.pick(row, "experiment_name"),
-        settings=_object(call.get("model_parameters")),
+        settings={**_object(call.get("model_parameters")), **{k: row.get(k) for k in ("version", "release")}},
         prompt=log.pick(row, "input") or call.get("input"),
         answer=output,
         expected=log.pick(row, "expected_output") or metadata.get("expected_output"),

@@ -16,6 +16,7 @@ from richter.interop import (
     hinted_fields,
     known_fields,
     leaf_name,
+    less_is_better,
     plain_name,
     stated_range,
 )
@@ -31,7 +32,7 @@ from richter.tables._answer_keys import (
     status_cells,
 )
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
-from richter.tables._roled_table import RoledTable, reading_of, with_ranks
+from richter.tables._roled_table import RoledTable, metric_named, reading_of, with_ranks
 from richter.tables._roles import LONG
 from richter.tables._shapes import LAYOUT
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -119,7 +120,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, table.wide),
         measures=[name for name in measures if name not in METRICS],
-        kept=ReadOptions(scale=ranks, better="lower") if ranks else ReadOptions(),
+        kept=ReadOptions(scale=ranks, better="lower" if ranks or less_is_better(metric_named(table)) else None),
         notes=notes,
     )
 
@@ -200,7 +201,7 @@ def _with_statuses(
         is_ended = cells.is_in(ended).fill_null(value=False)
         if "value" not in rows.columns or not ended or rows["value"].filter(~is_ended).n_unique() < MIN_GRADES:
             continue
-        note_statuses(cells.filter(rows["value"].is_not_null()), ended, c, notes)
+        note_statuses(cells, ended, c, notes)
         own = pl.when(pl.lit(is_ended)).then(pl.lit(cells)).otherwise(pl.lit(""))
         given = pl.col("error") if "error" in rows.columns else pl.lit("")
         rows = rows.with_columns(pl.when(given != "").then(given).otherwise(own).alias("error"))
@@ -525,9 +526,12 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
 
 
 def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the models that graded, by a column that says so."""
-    cells = (text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place))
-    names = dict.fromkeys(name for own in cells for name in own if name.lower() not in MISSING)
+    """The names of the models that graded, by a column that says so; a `grader` may be a person, unless named so."""
+    cells = {c: text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place)}
+    cells = {
+        c: own.filter(own.str.contains(MODEL_RATERS)) if leaf_name(c) == "grader" else own for c, own in cells.items()
+    }
+    names = dict.fromkeys(name for own in cells.values() for name in own if name.lower() not in MISSING)
     return tuple(name for name in names if PEOPLE.isdisjoint(plain_name(name).split("_")))
 
 

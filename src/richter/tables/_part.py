@@ -729,10 +729,7 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
 
 
 def _no_codes(values: pl.Series, what: str) -> list[str]:
-    """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, a rare -1.
-
-    A -1 beside 0 and 1 in more than a tenth of the rows may well be a loss beside ties and wins: it is pointed out.
-    """
+    """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, or -1."""
     rest = values.filter(~values.is_in(CODES))
     found = _count_codes(values, rest)
     if not found:
@@ -741,8 +738,6 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     said = " and ".join(f"{n:,} of {len(values):,} scores are {code:g}" for code, n in found.items())
     many, codes = f"{said}, the others {least:g} to {most:g}", [f"{code:g}" for code in found]
     settle = f"--grade {' --grade '.join(f'{code}=missing' for code in codes)} (or =wrong)"
-    if codes == ["-1"] and most <= 1 and found[-1.0] > RARE * len(values):
-        return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
     raise InputError(
         f"{what}: {many}: {'a code' if len(codes) == 1 else 'codes'} for no grade, it seems.",
         remedy=f"Say what {'it counts' if len(codes) == 1 else 'they count'} as: {settle}; if "

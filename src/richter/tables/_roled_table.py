@@ -240,6 +240,7 @@ LOWER_NAMES = frozenset(
     (*LOWER, *FIELDS["money_usd"], *FIELDS["latency_s"], *FIELDS["tokens_in"], *FIELDS["tokens_out"])
 )
 MAX_CONDITIONS_SHOWN = 4
+METRIC_COLUMNS = ("metric", "metric_name", "measure")  # that name what the values are
 
 
 def reading_of(
@@ -272,9 +273,13 @@ def reading_of(
         roles += _layout_roles(table, steps, is_known={*steps} <= {*options.layout})
     roles += _grade_role(grades)
     roles += [Role(field="grade", shown=note, is_known=True) for note in of_kind(table.notes, "status")]
-    is_lower = options.better is None and _is_lower_by_name(table)
+    metric = metric_named(table)
+    is_lower = options.better is None and (less_is_better(metric) if metric else _is_lower_by_name(table))
     if is_lower:
-        roles.append(Role(field="better", shown="less is better, by a word in the name", is_known=False))
+        why = f'"{brief(metric)}"' if metric else "a word in the name"
+        roles.append(Role(field="better", shown=f"less is better, by {why}", is_known=False))
+    elif options.better is None:
+        roles = [_with_direction(role, table) for role in roles]
     chosen = dataclasses.replace(
         options,
         map={**options.map, **added},
@@ -287,9 +292,29 @@ def reading_of(
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
 
 
+def metric_named(table: RoledTable) -> str:
+    """What a column of values holds, where a column beside it names one measure; empty where none does."""
+    if plain_name(table.place.get("score", "")) not in ("value", "score", "result", "metric_value"):
+        return ""
+    names = [table.frame[c] for c in table.frame.columns if plain_name(c) in METRIC_COLUMNS]
+    return str(names[0][0]) if len(names) == 1 and names[0].n_unique() == 1 else ""
+
+
+def _with_direction(role: Role, table: RoledTable) -> Role:
+    """An inferred score of more than two numbers, with which end is taken for the good one."""
+    column = table.place.get("score", "")
+    if role.field != "score" or role.is_known or column not in table.frame.columns or less_is_better(column):
+        return role
+    numbers = text_of(table.frame[column]).cast(pl.Float64, strict=False).drop_nulls()
+    return role if numbers.n_unique() < 3 else dataclasses.replace(role, shown=f"{role.shown}, more is better")
+
+
 def _unused_columns(table: RoledTable, also_used: Sequence[str]) -> tuple[str, ...]:
     """The columns that have a name and are nothing in this reading."""
     used = {*table.place.values(), *table.wide, *table.measures, *also_used}
+    used |= {
+        c for c in table.frame.columns if metric_named(table) and plain_name(c) in ("metric", "metric_name", "measure")
+    }
     return tuple(c for c in table.given.columns if c not in used and c.strip() and not marks_rows(c))
 
 
