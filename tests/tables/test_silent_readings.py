@@ -144,9 +144,10 @@ def test_a_code_for_no_grade_is_refused_until_it_is_said_what_it_is(code: int, r
 
 def test_a_number_that_may_be_a_score_is_no_code() -> None:
     assert not any("code" in note for note in read_tables(long("rating", [1, 2, 3] * 10, [5, 9, 8] * 10)).notes)
-    duels = read_tables(long("preference score", [-1, 0, 1, 1, 1] * 6, [0, 0, 1, 1, -1] * 6))
-    assert mean(duels, "a") == pytest.approx(0.4)
-    assert any("12 of 60 scores are -1" in note and "--grade -1=missing" in note for note in duels.notes)
+    duels = long("preference score", [-1, 0, 1, 1, 1] * 6, [0, 0, 1, 1, -1] * 6)  # losses, or no grades: asked
+    with pytest.raises(InputError, match="12 of 60 scores are -1"):
+        read_tables(duels)
+    assert mean(read_tables(duels, options=ReadOptions(scale=(-1.0, 1.0))), "a") == pytest.approx(0.4)
 
 
 def test_confidences_on_a_scale_are_no_percentages() -> None:
