@@ -26,15 +26,17 @@ from richter.words import (
     describe_alone,
     describe_bound,
     describe_counts_by_name,
+    describe_first_step,
     describe_missing_section,
     describe_names,
     describe_population,
     describe_rated,
     describe_raters,
-    describe_remedy,
+    describe_searched,
     describe_sizes,
     describe_stop,
     first_lines,
+    label_command,
 )
 from richter.words._spans import describe_level
 
@@ -53,7 +55,9 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
     if len(names) == 1:
         required = () if study.severity is None else study.severity.requirements
         required += () if study.gate is None else study.gate.claims
-        return FirstLines(headline=" ".join([_alone(conditions[0]), *(c.sentence for c in required)]))
+        return FirstLines(
+            headline=" ".join([_alone(conditions[0], study.records.notes), *(c.sentence for c in required)])
+        )
     if study.comparison is None and all(row.how_often is None and row.scored is None for row in conditions):
         return FirstLines(headline="Can't compare yet: nobody has graded the answers.")
     claims = () if study.comparison is None else study.comparison.claims
@@ -71,9 +75,12 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
     )
 
 
-def _alone(row: ConditionResults) -> str:
-    """One condition's answer: how often it is right, or how well it is scored."""
+def _alone(row: ConditionResults, notes: Mapping[str, Any]) -> str:
+    """One condition's answer: how often it is right, or how well it is scored; of a search what it found."""
     often, scored = row.how_often, row.scored
+    if often is not None and notes["search"]:
+        severity = None if row.how_badly is None else row.how_badly.mean.estimate
+        return describe_searched(row.name, wrong=often.estimate, n=often.n, severity=severity)
     if often is None and scored is not None:
         span = scored.interval
         has_ends = span is not None and math.isfinite(span.low)
@@ -235,36 +242,26 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
         steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
-    label = _label_command(records)
+    label = label_command(records.command, is_run=not records.files)
     if (
         records.basis is not None
         and "human" not in records.rated
-        and records.has_texts
+        and records.tables.has_texts
         and not any(label in step for step in steps)
     ):
         steps.append(f"check a sample by hand: {label} (so far all grades come from {BASES[records.basis]})")
     return tuple(steps)
 
 
-def _label_command(records: RunRecords) -> str:
-    """The command that draws answers of a run, or of files that become one, for a person to label."""
-    if records.files:
-        return f"richter import {records.command} -o RUN; richter label RUN --rater NAME"
-    return f"richter label {records.command} --rater NAME"
-
-
 def _first_step(study: RunStudy) -> list[str]:
-    """What comes first: what blocks every pair, missing answers that decide, an unchecked judge, or what changed."""
+    """What comes first, as a comparison says it; where nothing is open, what changed."""
     main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
-    if main and all(c.estimate is None and c.remedy for c in main):
-        return [describe_remedy(main[0].remedy, study.records.command)]
-    if any(c.without_missing is not None for c in main):
-        total = sum(max(main, key=lambda c: sum(c.missing.values())).missing.values())
-        return [f"ask the {total:,} missing questions again, or say how they went missing: --missing at-random"]
-    if any(c.judged for c in main):
-        if study.records.has_texts:
-            return [f"check the judge by hand: {_label_command(study.records)}"]
-        return ["check the judge by hand: add the texts of the answers in a column `answer`, then use richter label"]
+    records = study.records
+    if step := describe_first_step(
+        main, again=records.command, vouched=study.vouched, is_run=not records.files,
+        has_texts=records.tables.has_texts,
+    ):  # fmt: skip
+        return [step]
     pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
     if not pairs or not main or not all(c.decided for c in main):
         return []
@@ -282,6 +279,8 @@ def _undecided_gaps(study: RunStudy) -> list[str]:
     for claim in gap_claims(study.comparison):
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None and claim.without_missing is None:
             waiting[claim.measure].append(claim)
+    if len(study.comparison.conditions) == 2:
+        waiting.pop(study.comparison.primary, None)  # the first step and the sizes below the headline say it
     steps = [_gap_step(claims, len(study.comparison.pairs)) for claims in waiting.values()]
     return [text for *_, text in sorted(steps, key=lambda s: s[:2]) if text]
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
+from richter.audit._measure_run import VOUCHED
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
 from richter.claims import measure_words
@@ -35,6 +37,7 @@ from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
+from richter.store import is_run
 from richter.tables import ReadOptions, as_options
 from richter.words import (
     describe_next,
@@ -88,7 +91,15 @@ def compare(
     out = console(json_path, md_path)
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
-    show(out, report, again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]), verbose=verbose)
+    show(
+        out,
+        report,
+        again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]),
+        verbose=verbose,
+        vouched={name: options[name] for name, usual in VOUCHED.items() if options[name] != usual},
+        of_run=len(files) == 1 and is_run(named_source(files[0])[1]),
+        has_texts=tables.has_texts,
+    )
     # where nothing could be said a pipeline must not take it for fine
     return NOTHING_COMPARED if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
@@ -143,7 +154,16 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"
 
 
-def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: bool = False) -> None:
+def show(
+    out: Console,
+    report: CompareReport,
+    *,
+    again: str = "FILE",
+    verbose: bool = False,
+    vouched: Mapping[str, Any] | None = None,
+    of_run: bool = False,
+    has_texts: bool = True,
+) -> None:
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
     leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
@@ -168,7 +188,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         _print_details(out, report)
     if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
-    if step := describe_next(report.claims, again=again):
+    if step := describe_next(report.claims, again=again, vouched=vouched, is_run=of_run, has_texts=has_texts):
         out.print(printable(step), soft_wrap=True)
 
 
