@@ -12,7 +12,7 @@ from richter.cli import main
 from richter.evidence import Policy
 from richter.records import Verdict
 from richter.tables import read_tables
-from richter.words import describe_first_step, describe_gap_size, describe_pilot_size, label_command
+from richter.words import NamedData, describe_first_step, describe_gap_size, describe_pilot_size
 
 
 def table(path: Path, *, group: int = 0, repeats: int = 1, own_questions: bool = False, **more: object) -> Path:
@@ -68,17 +68,20 @@ def test_the_page_begins_with_the_step_that_the_terminal_names(
     path = table(tmp_path / "results.csv", **more)
     options = [f"--{name}" + (f"={value}" if value is not True else "") for name, value in vouched.items()]
     with pytest.raises(SystemExit):
-        main(["compare", str(path), *options])
+        main(["compare", str(path), "old", "new", *options])
     said = capsys.readouterr().out.splitlines()[-1].replace(f"{tmp_path}/", "")
-    document = measure_run(path, n_resamples=100, **vouched).to_dict()
+    document = measure_run(path, conditions=("old", "new"), n_resamples=100, **vouched).to_dict()
     assert said == f"Next: {document['next'][0]}"
     assert document["methods"]["vouched"] == vouched
 
 
 def test_a_run_is_labelled_as_it_is_and_files_are_imported_first() -> None:
-    assert label_command("run1", is_run=True) == "richter label run1 --rater me"
-    assert label_command("a.csv", is_run=False) == "richter import a.csv -o run1; richter label run1 --rater me"
-    assert describe_first_step([], again="a.csv") == ""
+    """Only the two that are compared are sampled."""
+    run, files = NamedData(again="run1", names="old new", is_run=True), NamedData(again="a.csv", names="old new")
+    assert run.label_command() == "richter label run1 old new --rater me"
+    assert files.label_command() == "richter import a.csv -o run1; richter label run1 old new --rater me"
+    assert files.asked == "a.csv old new"
+    assert describe_first_step([], files) == ""
 
 
 def test_a_report_takes_what_the_user_vouches_for(tmp_path: Path) -> None:

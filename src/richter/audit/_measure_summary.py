@@ -1,6 +1,7 @@
 """What a document says beside its claims: first lines, the checks made, what to do next, what a signatory can sign."""
 
 import math
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,9 +21,10 @@ from richter.claims import METRICS, Evidence, mean_evidence
 from richter.errors import InputError
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, counted, printable, refusals
-from richter.tables import CATASTROPHIC
+from richter.tables import CATASTROPHIC, as_options
 from richter.words import (
     FirstLines,
+    NamedData,
     describe_alone,
     describe_bound,
     describe_counts_by_name,
@@ -36,7 +38,6 @@ from richter.words import (
     describe_sizes,
     describe_stop,
     first_lines,
-    label_command,
 )
 from richter.words._spans import describe_level
 
@@ -242,7 +243,7 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
         steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
-    label = label_command(records.command, is_run=not records.files)
+    label = _named_data(study).label_command()
     if (
         records.basis is not None
         and "human" not in records.rated
@@ -253,14 +254,23 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(steps)
 
 
+def _named_data(study: RunStudy) -> NamedData:
+    """How a command names what the document is of."""
+    records = study.records
+    tables = records.tables
+    return NamedData(
+        again=" ".join([records.command, *as_options(tables.options)]),
+        names=shlex.join(records.names) if tables.whole is not None else "",
+        vouched=study.vouched,
+        is_run=not records.files,
+        has_texts=tables.has_texts,
+    )
+
+
 def _first_step(study: RunStudy) -> list[str]:
     """What comes first, as a comparison says it; where nothing is open, what changed."""
     main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
-    records = study.records
-    if step := describe_first_step(
-        main, again=records.command, vouched=study.vouched, is_run=not records.files,
-        has_texts=records.tables.has_texts,
-    ):  # fmt: skip
+    if step := describe_first_step(main, _named_data(study)):
         return [step]
     pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
     if not pairs or not main or not all(c.decided for c in main):

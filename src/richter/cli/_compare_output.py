@@ -2,7 +2,6 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from richter.report._markdown import how_read
 from richter.store import is_run
 from richter.tables import ReadOptions, as_options
 from richter.words import (
+    NamedData,
     describe_next,
     describe_note,
     describe_pairs,
@@ -91,15 +91,14 @@ def compare(
     out = console(json_path, md_path)
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
-    show(
-        out,
-        report,
-        again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]),
-        verbose=verbose,
+    data = NamedData(
+        again=" ".join([without_passwords(shlex.join(files)), *as_options(reading)]),
+        names=shlex.join(names),
         vouched={name: options[name] for name, usual in VOUCHED.items() if options[name] != usual},
-        of_run=len(files) == 1 and is_run(named_source(files[0])[1]),
+        is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
         has_texts=tables.has_texts,
     )
+    show(out, report, data, verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
     return NOTHING_COMPARED if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
@@ -154,16 +153,7 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"
 
 
-def show(
-    out: Console,
-    report: CompareReport,
-    *,
-    again: str = "FILE",
-    verbose: bool = False,
-    vouched: Mapping[str, Any] | None = None,
-    of_run: bool = False,
-    has_texts: bool = True,
-) -> None:
+def show(out: Console, report: CompareReport, data: NamedData | None = None, *, verbose: bool = False) -> None:
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
     leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
@@ -188,7 +178,7 @@ def show(
         _print_details(out, report)
     if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
-    if step := describe_next(report.claims, again=again, vouched=vouched, is_run=of_run, has_texts=has_texts):
+    if step := describe_next(report.claims, data or NamedData()):
         out.print(printable(step), soft_wrap=True)
 
 

@@ -1,5 +1,6 @@
 """What a verdict is called, how many pairs came out how, and the next step: one command to paste."""
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +11,12 @@ from richter.words._claim_sentences import describe_label_change
 from richter.words._headline import side
 
 __all__ = [
-    "describe_check",
+    "NamedData",
     "describe_first_step",
     "describe_next",
     "describe_pairs",
     "describe_remedy",
     "describe_verdict",
-    "label_command",
     "verdict_word",
 ]
 
@@ -67,72 +67,60 @@ def describe_remedy(remedy: str, again: str) -> str:
     return re.sub(r": (--[a-z][a-z-]*)$", lambda option: f": richter compare {again} {option[1]}", text)
 
 
-def label_command(again: str, *, is_run: bool) -> str:
-    """The command that draws answers of a run, or of files that become one, for a person to label."""
-    return (
-        f"richter label {again} --rater me"
-        if is_run
-        else f"richter import {again} -o run1; richter label run1 --rater me"
-    )
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class NamedData:
+    """How a command names data: the files or the run with how they are read (`again`), and the models that are meant.
 
-
-def describe_check(again: str, *, is_run: bool = False, has_texts: bool = True) -> str:
-    """How people check a judge; without the texts of answers these come first."""
-    if not again:
-        return "check the judge by hand (richter label)"
-    texts = "" if has_texts else "add the texts of the answers in a column `answer`, then "
-    return f"check the judge by hand: {texts}{label_command(again, is_run=is_run)}"
-
-
-def describe_first_step(
-    claims: Sequence[Claim],
-    *,
-    again: str,
-    vouched: Mapping[str, Any] | None = None,
-    is_run: bool = False,
-    has_texts: bool = True,
-) -> str:
-    """What to do first about these claims, on every surface; empty where they leave nothing open.
-
-    `again` names the data and how they are read, `vouched` holds what the user vouched for beyond the defaults.
-    `has_texts`: people can read the answers.
+    `vouched` holds what the user vouched for beyond the defaults; `has_texts`: people can read the answers.
     """
+
+    again: str = "FILE"
+    names: str = ""
+    vouched: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    is_run: bool = False
+    has_texts: bool = True
+
+    @property
+    def asked(self) -> str:
+        """All of it, as one writes it: 'results.csv old new --unpaired'."""
+        stated = (f"--{k.replace('_', '-')}" + f" {value}" * (value is not True) for k, value in self.vouched.items())
+        return " ".join(filter(None, (self.again, self.names, *stated)))
+
+    def label_command(self) -> str:
+        """The command that draws answers of a run, or of files that become one, for a person to label."""
+        run = self.again if self.is_run else "run1"
+        label = " ".join(filter(None, ("richter label", run, self.names, "--rater me")))
+        return label if self.is_run else f"richter import {self.again} -o run1; {label}"
+
+    def describe_check(self) -> str:
+        """How people check a judge; without the texts of answers these come first."""
+        if not self.again:
+            return "check the judge by hand (richter label)"
+        texts = "" if self.has_texts else "add the texts of the answers in a column `answer`, then "
+        return f"check the judge by hand: {texts}{self.label_command()}"
+
+
+def describe_first_step(claims: Sequence[Claim], data: NamedData) -> str:
+    """What to do first about these claims, on every surface; empty where they leave nothing open."""
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    asked = _again_with(again, vouched)
     blocked = next((c for c in main if c.remedy), None)
     if blocked is not None and not any(c.estimate is not None for c in main):
-        return describe_remedy(blocked.remedy, asked)
+        return describe_remedy(blocked.remedy, data.asked)
     if any(c.without_missing is not None for c in main):
         total = max(sum(c.missing.values()) for c in main)
         lacking = "the missing question" if total == 1 else f"the {total:,} missing questions"
-        return f"ask {lacking} again, or say how they went missing: richter compare {asked} --missing at-random"
+        return f"ask {lacking} again, or say how they went missing: richter compare {data.asked} --missing at-random"
     if any(c.judged for c in main):
-        return describe_check(again, is_run=is_run, has_texts=has_texts)
+        return data.describe_check()
     is_open = len(main) == 1 and main[0].verdict is Verdict.UNDECIDED
     if any(describe_label_change(c, claim_words(c)) for c in main) or (is_open and main[0].labels):
-        return f"label more answers, or see the automatic grades alone: richter compare {asked} --ratings rule"
-    return f"add questions, or run each one several times: richter size {asked}" if is_open else ""
+        return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
+    return f"add questions, or run each one several times: richter size {data.asked}" if is_open else ""
 
 
-def describe_next(
-    claims: Sequence[Claim],
-    *,
-    again: str,
-    vouched: Mapping[str, Any] | None = None,
-    is_run: bool = False,
-    has_texts: bool = True,
-) -> str:
+def describe_next(claims: Sequence[Claim], data: NamedData) -> str:
     """The next command for these claims: the first step, or the page."""
-    if step := describe_first_step(claims, again=again, vouched=vouched, is_run=is_run, has_texts=has_texts):
+    if step := describe_first_step(claims, data):
         return f"Next: {step}"
     is_pair = sum(c.primary and len(c.conditions) == 2 for c in claims) == 1
-    page = f"Next: richter report {_again_with(again, vouched)} -o page.html"
-    return page + "   see what was fixed and broken" * is_pair
-
-
-def _again_with(again: str, vouched: Mapping[str, Any] | None) -> str:
-    """The data with what the user vouched for, as one writes it: 'old.csv new.csv --unpaired'."""
-    stated = [
-        f"--{name.replace('_', '-')}" + f" {value}" * (value is not True) for name, value in (vouched or {}).items()
-    ]
-    return " ".join([again, *stated])
+    return f"Next: richter report {data.asked} -o page.html" + "   see what was fixed and broken" * is_pair

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from richter.claims._measures import claim_words
 from richter.records import Claim, Verdict
-from richter.words._advice import describe_check
+from richter.words._advice import NamedData
 from richter.words._claim_sentences import describe_gap, describe_label_change
 from richter.words._spans import count_units, describe_ends, describe_span, digits_by_width, round_up_to_two_figures
 
@@ -90,7 +90,7 @@ def describe_gate_next(
         return "Next: you can merge. This gate asks for nothing else."
     if outcome is Verdict.REFUTED:
         return f"Next: do not merge. See what broke{_command('report', again, '-o page.html')}"
-    check = describe_check(again, has_texts=has_texts) if is_judge_only else ""
+    check = NamedData(again=again, has_texts=has_texts).describe_check() if is_judge_only else ""
     return f"Next: do not merge yet. {_describe_open_step(claims, check, obstacles, again)}"
 
 
