@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.claims._measures import claim_words, measure_words
@@ -71,20 +71,28 @@ def describe_remedy(remedy: str, again: str) -> str:
 class NamedData:
     """How a command names data: the files or the run with how they are read (`again`), and the models that are meant.
 
-    `vouched` holds what the user vouched for beyond the defaults; `has_texts`: people can read the answers.
+    `options` holds what the user stated beyond the defaults: what is vouched for, margins by measure, the level.
+    `has_texts`: people can read the answers.
     """
 
     again: str = "FILE"
     names: str = ""
-    vouched: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_run: bool = False
     has_texts: bool = True
 
     @property
     def asked(self) -> str:
-        """All of it, as one writes it: 'results.csv old new --unpaired'."""
-        stated = (f"--{k.replace('_', '-')}" + f" {value}" * (value is not True) for k, value in self.vouched.items())
-        return " ".join(filter(None, (self.again, self.names, *stated)))
+        """All of it, as one writes it: 'results.csv old new --unpaired --margin 0.05'."""
+        return " ".join(filter(None, (self.again, self.names, *self._stated())))
+
+    def _stated(self) -> Iterator[str]:
+        for name, value in self.options.items():
+            flag = f"--{name.replace('_', '-')}"
+            if isinstance(value, Mapping):
+                yield from (f"{flag} {measure}{'=' * bool(measure)}{x:g}" for measure, x in value.items())
+            else:
+                yield flag if value is True else f"{flag} {value}"
 
     def label_command(self) -> str:
         """The command that draws answers of a run, or of files that become one, for a person to label."""
