@@ -188,13 +188,9 @@ def size_from_expectation(
         margin = ladder[-1]
     gap, alpha = margin_on(margin, metric), (1 - level) / pairs
     check_margin(metric, gap)
-    correlation = EXPECTED_PHI if phi is None else phi
-    if accuracy is None and discordance is None:
-        correlated = "" if unpaired else f", and their grades correlate by {correlation:g} (phi)"
-        assumed.append(f"both are right in about {EXPECTED[0]:.0%} (accuracy){correlated}")
-    elif phi is None and discordance is None and not unpaired:
-        assumed.append(f"their grades correlate by {correlation:g} (phi)")
-    expected = accuracy or EXPECTED
+    correlation, expected = EXPECTED_PHI if phi is None else phi, accuracy or EXPECTED
+    if discordance is None:
+        assumed += _assumed_of_grades(accuracy, phi, correlation, unpaired=unpaired)
     if not unpaired and discordance is None:
         discordance = discordance_of(*expected, phi=correlation)
 
@@ -217,6 +213,16 @@ def size_from_expectation(
         steps=tuple(Step(difference=step, items=count(step)) for step in ladder),
         items_of_each=(items // 2, items // 2) if unpaired else None, assumed=tuple(assumed),
     )  # fmt: skip
+
+
+def _assumed_of_grades(
+    accuracy: tuple[float, float] | None, phi: float | None, correlation: float, *, unpaired: bool
+) -> list[str]:
+    """What is assumed of the two accuracies and of the correlation of grades, where nobody states it."""
+    if accuracy is None:
+        correlated = "" if unpaired else f", and their grades correlate by {correlation:g} (phi)"
+        return [f"both are right in about {EXPECTED[0]:.0%} (accuracy){correlated}"]
+    return [] if unpaired or phi is not None else [f"their grades correlate by {correlation:g} (phi)"]
 
 
 def discordance_of(p: float, q: float, *, phi: float) -> float:

@@ -9,6 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,26 +107,25 @@ def check_alignment(
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
         warnings = [ALIGNMENT["unsure"].format(name=short[k], found=line) for k, line in graded.unsure]
     reworded = {} if texts is None else _reworded(texts, displaced)
-    changed = {short[k]: counts for k, counts in reworded.items()}
-    warnings += [ALIGNMENT["reworded"].format(name=k, number=own, total=n) for k, (own, n) in changed.items()]
+    warnings += [ALIGNMENT["reworded"].format(name=short[k], number=x, total=n) for k, (x, n) in reworded.items()]
     lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += _describe_unchecked(unchecked, short)
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
-        trusted = [(_listed(short[k] for k in own), line) for own, line in lost]
-        warnings += [ALIGNMENT["trusted"].format(names=own, found=line) for own, line in trusted]
+        warnings += (ALIGNMENT["trusted"].format(names=_listed(short[k] for k in own), found=x) for own, x in lost)
         return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
+    return Alignment(**_split_sets(names, lost), unchecked=alone, warnings=tuple(warnings))
+
+
+def _split_sets(names: Sequence[str], lost: Sequence[tuple[list[int], str]]) -> dict[str, Any]:
+    """The sets of conditions that share an order, and why those that are `lost` are refused."""
     out = {k for members, _ in lost for k in members}
-    sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
-    return Alignment(
-        sets=tuple(tuple(names[k] for k in members) for members in sets if members),
-        refused=tuple(
-            Refused(conditions=tuple(names[k] for k in members), reason=f"{line}; {ALIGNMENT['remedy']}")
-            for members, line in lost
-        ),
-        unchecked=alone,
-        warnings=tuple(warnings),
+    sets = [[k for k in range(len(names)) if k not in out], *(members for members, _ in lost)]
+    refused = (
+        Refused(conditions=tuple(names[k] for k in members), reason=f"{line}; {ALIGNMENT['remedy']}")
+        for members, line in lost
     )
+    return {"sets": tuple(tuple(names[k] for k in own) for own in sets if own), "refused": tuple(refused)}
 
 
 def _describe_displaced(wrong: int, n: int) -> str:

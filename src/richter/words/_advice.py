@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.claims._measures import claim_words, measure_words
-from richter.records import Claim, Verdict
+from richter.records import Claim, Verdict, counted
 from richter.words._claim_sentences import describe_label_change
 from richter.words._headline import side
 
@@ -111,13 +111,13 @@ class NamedData:
 def describe_first_step(claims: Sequence[Claim], data: NamedData) -> str:
     """What to do first about these claims, on every surface; empty where they leave nothing open."""
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    blocked = next((c for c in main if c.remedy), None)
-    if blocked is not None and not any(c.estimate is not None for c in main):
-        return describe_remedy(blocked.remedy, data.asked)
+    remedies = [c.remedy for c in main if c.remedy]
+    if remedies and all(c.estimate is None for c in main):
+        return describe_remedy(remedies[0], data.asked)
     if any(c.without_missing is not None for c in main):
         total = max(sum(c.missing.values()) for c in main)
-        lacking = "the missing question" if total == 1 else f"the {total:,} missing questions"
-        return f"ask {lacking} again, or say how they went missing: richter compare {data.asked} --missing at-random"
+        again = f"richter compare {data.asked} --missing at-random"
+        return f"ask the {counted(total, 'missing question')} again, or say how they went missing: {again}"
     if any(c.judged for c in main):
         return data.describe_check()
     is_open = len(main) == 1 and main[0].verdict is Verdict.UNDECIDED
