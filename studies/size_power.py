@@ -111,7 +111,7 @@ def run_world(cell: dict[str, Any], studies: int, rng: np.random.Generator) -> d
             catch_exceptions=False,
         )  # fmt: skip
         assert result.exit_code == 0, result.output
-        n = int(json.loads(target.read_text())["labels"])
+        n = int(json.loads(target.read_text())["to_show_the_gap"])
         metric: Metric = metric_of(read_tables(path), measure)
     sides = [] if kind != "cost" else [1 / (1 + gap) - 1]  # a bill that is lower by the same factor
     shown = []

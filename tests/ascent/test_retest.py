@@ -6,6 +6,7 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import SimulatedTestee, small_base
+from richter.audit import measure_run
 from richter.cli import main
 from richter.errors import InputError, TooFewErrors
 from richter.records import Answer, Condition, Decoding, Rating, of_kind
@@ -145,6 +146,9 @@ def test_judges_of_a_search_rate_its_failing_questions_once_each(searched, tmp_p
     with open_ledger(run) as ledger:
         rated = {rating.item for rating in ledger.ratings(kind="judge")}
     assert rated == {q.item.id for q in failing_questions(run, confirmed=False).questions}
+    headline = measure_run(run, n_resamples=100).first_lines.headline  # all of them failed: this is not a rate
+    assert headline.startswith(f"A search for errors chose these {len(rated)} questions: ")
+    assert f" is wrong in {len(rated)}, of mean severity 2.0" in headline
 
 
 def test_a_search_without_failures_has_nothing_to_judge(tmp_path, capsys):

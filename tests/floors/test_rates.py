@@ -217,29 +217,28 @@ def test_zero_errors_by_hand() -> None:
 
 
 def mcnemar_power(n: int, gap: float, discordance: float) -> float:
-    """Exact: over the number of discordant items, the chance that McNemar's exact 5% test finds the better one."""
+    """Exact: over the number of discordant items, the chance that McNemar's 5% score test finds the better one."""
     better = (discordance + gap) / 2 / discordance
     total = 0.0
     for k in range(1, n + 1):
         share = binom.pmf(k, n, discordance)
         if share > 1e-9:
-            few = binom.ppf(0.025, k, 0.5)
-            few -= binom.cdf(few, k, 0.5) > 0.025
-            total += share * binom.cdf(few, k, 1 - better)
+            least = math.floor((k + 1.959964 * math.sqrt(k)) / 2) + 1  # (2 x - k) / sqrt(k) > z
+            total += share * binom.sf(least - 1, k, better)
     return float(total)
 
 
 @pytest.mark.parametrize(("gap", "discordance"), [(0.05, 0.2), (0.1, 0.3), (0.05, 0.12), (0.03, 0.1)])
 def test_paired_labels_give_their_power_by_enumeration(gap: float, discordance: float) -> None:
     n = paired_gap_labels(gap, discordance)
-    # Never short of what is promised but for the teeth of the exact test (1 over the root of the discordant items,
-    # a fraction of a percent here), and at most a few points over.
+    # Never short of what is promised but for the teeth of counts (1 over the root of the discordant items, a fraction
+    # of a percent here), and at most a few points over.
     assert 0.795 < mcnemar_power(n, gap, discordance) < 0.84
-    assert visible_paired_gap(n, discordance) == pytest.approx(gap, rel=1e-3)
+    assert visible_paired_gap(n, discordance) == pytest.approx(gap, rel=5e-3)
 
 
 def test_paired_labels_are_enough_where_nearly_all_disagreement_is_gap() -> None:
-    assert mcnemar_power(paired_gap_labels(0.05, 0.06), 0.05, 0.06) > 0.80  # 13 discordant items: on the safe side
+    assert mcnemar_power(paired_gap_labels(0.05, 0.06), 0.05, 0.06) > 0.80  # 11 discordant items: on the safe side
 
 
 @pytest.mark.parametrize(("margin", "discordance"), [(0.05, 0.2), (0.05, 0.06), (0.1, 0.3)])

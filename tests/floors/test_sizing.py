@@ -116,13 +116,13 @@ def test_few_errors_against_trying_all_sizes(limit: float, errors: int, level: f
 
 
 def test_paired_labels_by_hand() -> None:
-    """(z_a/2 sqrt(d) + z_b sqrt(d - g^2)) sqrt(n) = n g - 1, solved for n; a gap is part of what differs."""
+    """(z_a/2 sqrt(d) + z_b sqrt(d - g^2)) sqrt(n) = n g, solved for n; a gap is part of what differs."""
     for gap, d, alpha, power in ((0.02, 0.1, 0.05, 0.8), (0.05, 0.3, 0.01, 0.9), (0.1, 0.05, 0.05, 0.8)):
         n = paired_gap_labels(gap, d, alpha=alpha, power=power)
         d = max(d, gap)
         reach = ndtri(1 - alpha / 2) * math.sqrt(d) + ndtri(power) * math.sqrt(d - gap**2)
-        assert n * gap - 1 >= reach * math.sqrt(n)
-        assert (n - 1) * gap - 1 < reach * math.sqrt(n - 1)
+        assert n * gap >= reach * math.sqrt(n)
+        assert (n - 1) * gap < reach * math.sqrt(n - 1)
 
 
 def test_unpaired_labels_against_r() -> None:

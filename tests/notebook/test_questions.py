@@ -126,7 +126,7 @@ def test_size_from_a_pilot_says_what_the_command_says(table: Path, tmp_path: Pat
     unstated = richter.size(table, conditions=("old", "new")).details
     assert (unstated.margin, unstated.to_dict()["stated"]) == (0.02, False)
     steps = {round(step["difference"], 3): step["items"] for step in by_command["steps"]}
-    assert steps[0.05] == by_command["labels"]
+    assert steps[0.05] == by_command["to_show_the_gap"] < by_command["labels"]
     assert steps[0.02] == unstated.items > 4 * steps[0.05]
 
 

@@ -12,6 +12,7 @@ from richter.cli import main
 from richter.records import Verdict
 from richter.tables import ReadOptions, read_tables
 from richter.words import describe_gate_context
+from richter.words._page_texts import describe_leads
 
 
 def graded_file(folder: Path, *, kinder: float, every: int) -> Path:
@@ -82,3 +83,17 @@ def test_corrected_figures_are_marked(tmp_path: Path, capsys: pytest.CaptureFixt
         shown = capsys.readouterr().out
         assert len(re.findall(r"\d%\*", shown)) == figures
         assert ("* corrected by human labels" in shown) == bool(figures)
+
+
+def test_pairs_that_labels_could_not_correct_are_marked_beside_corrected_ones(tmp_path: Path) -> None:
+    """A third model without labels: its pairs are as graded, which the headline counts and each figure says."""
+    path = graded_file(tmp_path, kinder=0.8, every=3)
+    with path.open("a", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([f"q{k}", "third", int(k % 3 == 0), ""] for k in range(300))
+    report = compare_tables(read_tables(path), n_resamples=100)
+    assert sorted(c.labels for c in report.claims) == [0, 0, 200]
+    assert report.first_lines.headline.startswith(
+        "Your labels change 1 of 3 comparisons; too few labels for 2, which are as graded. "
+    )
+    leads = describe_leads(report.claims, 3)
+    assert leads.count("), as graded.") == leads.count(" leads third: ") == 2

@@ -337,7 +337,7 @@ def _report(
         obstacles=tuple(obstacles),
         next_step=describe_gate_next(
             claims, outcome=outcome.verdict, is_judge_only=outcome.is_judge_only, obstacles=obstacles,
-            again=name_again(tables),
+            again=name_again(tables), has_texts=tables.has_texts,
         ),
     )  # fmt: skip
 

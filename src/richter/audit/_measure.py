@@ -26,7 +26,7 @@ from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
+from richter.audit._measure_run import VOUCHED, RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
@@ -51,7 +51,7 @@ from richter.audit._severity_audit import weigh_scores
 from richter.audit._tail_audit import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.claims import Asked
 from richter.errors import InputError
-from richter.evidence import margins_of
+from richter.evidence import MissingPolicy, margins_of
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
@@ -130,6 +130,11 @@ def measure_run(
     seed: int = 0,
     level: float | None = None,
     margin: float | Mapping[str, float] | None = None,
+    missing: MissingPolicy = "both-ways",
+    trust_ids: bool = False,
+    trust_raters: bool = False,
+    trust_labels: bool = False,
+    unpaired: bool = False,
     n_resamples: int = 2000,
     watch: Callable[[str], None] | None = None,
     mapper: Mapper = in_threads,
@@ -139,7 +144,8 @@ def measure_run(
     Nothing is written but, where there is a plan, a line of its log.
 
     `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given;
-    `level` is that of a severity plan unless another is stated.
+    `level` is that of a severity plan unless another is stated. `missing`, `unpaired` and the `trust_` options are
+    those of `compare_tables`; with a plan they are deviations.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
     measured. The same ledgers, plan and seed give the same document, byte for byte, whatever the mapper; the paths of
     the folder are not in it.
@@ -149,7 +155,10 @@ def measure_run(
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
     options = read_as_planned(sources, plan, options)
     with open_records(*sources, options=options, conditions=conditions) as records:
-        given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions)}
+        stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
+                  "trust_labels": trust_labels, "unpaired": unpaired}  # fmt: skip
+        vouched = {name: value for name, value in stated.items() if value != VOUCHED[name]}
+        given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
         given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)
         study = RunStudy(
@@ -160,6 +169,7 @@ def measure_run(
             seed=seed,
             level=_planned_level(chosen) if level is None else level,
             margin=margin,
+            vouched=vouched,
             n_resamples=n_resamples,
             watch=watch,
             mapper=mapper,
@@ -214,6 +224,7 @@ def _measure_study(study: RunStudy) -> RunResults:
             seed=study.seed,
             level=study.level,
             margins={} if page is None else page.margins,
+            vouched=study.vouched,
             n_resamples=study.n_resamples,
             versions=versions(),
             spent=records.spent,
@@ -255,7 +266,7 @@ def _with_remedy(records: RunRecords, name: str, section: Any) -> Any:
     """A remedy that works on these data: files become a run first, and grades alone get what they lack."""
     if not isinstance(section, NoSection):
         return section
-    if name in TEXTLESS_REMEDIES and records.state != "empty" and not records.has_texts:
+    if name in TEXTLESS_REMEDIES and records.state != "empty" and not records.tables.has_texts:
         return _missing(section.missing.reason, TEXTLESS_REMEDIES[name])
     if not records.files or name == "floors":  # a second file is compared with the first one as it is
         return section
@@ -292,7 +303,12 @@ def _measure_severity(study: RunStudy) -> SeveritySection:
         required = [] if study.plan is None else study.plan.values.get("require", [])
         asked["require"] = [rule for rule in required if isinstance(rule, str)]
         asked |= {"n_resamples": study.n_resamples, "level": study.level, "seed": study.seed}
-    asked |= {"status": study.status, "mapper": study.mapper, "decided": None if page is None else page.claims}
+    asked |= {
+        **study.vouched,
+        "status": study.status,
+        "mapper": study.mapper,
+        "decided": None if page is None else page.claims,
+    }
     study.severity = weigh_scores(study.records.tables, **asked)
     return severity_section(study.records, study.severity)
 
@@ -319,6 +335,7 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
         margin=margins,
         tail_plan=None if tail is None else tail_plan(tail),
         more=[*_as_others(study.grades), *_as_others(study.draws)],
+        **study.vouched,
         n_resamples=study.n_resamples,
         level=study.level,
         seed=study.seed,

@@ -37,6 +37,7 @@ class RunStudy:
     seed: int
     level: float
     margin: float | Mapping[str, float] | None
+    vouched: Mapping[str, Any]
     n_resamples: int
     watch: Callable[[str], None] | None
     mapper: Mapper

@@ -127,11 +127,6 @@ class RunRecords:
         return self.tables.rows
 
     @functools.cached_property
-    def has_texts(self) -> bool:
-        """Whether any answer holds what was written: grades alone are nothing that could be read or rated."""
-        return bool((self.tables.answers["text"].fill_null("") != "").any())
-
-    @functools.cached_property
     def scores(self) -> pl.DataFrame:
         """The first draws that have a severity."""
         first = self.rows.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
@@ -337,7 +332,11 @@ def run_plan(
     return plan, status
 
 
-_DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": []}
+VOUCHED: Mapping[str, Any] = {  # what the user may vouch for, and what holds where nobody does
+    "missing": "both-ways", "trust_ids": False, "trust_raters": False, "trust_labels": False, "unpaired": False,
+}  # fmt: skip
+STATED: Mapping[str, Any] = {**VOUCHED, "margin": {}, "level": 0.95}  # what a command on the same data takes again
+_DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **VOUCHED}
 
 
 def _compare_options(plan: Plan, options: Mapping[str, Any]) -> list[str]:

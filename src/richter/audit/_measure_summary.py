@@ -1,6 +1,7 @@
 """What a document says beside its claims: first lines, the checks made, what to do next, what a signatory can sign."""
 
 import math
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, RunStudy, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, known_sample, without_labels
-from richter.audit._measure_run import BASES, RunRecords
+from richter.audit._measure_run import BASES, STATED, RunRecords
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
@@ -20,18 +21,20 @@ from richter.claims import METRICS, Evidence, mean_evidence
 from richter.errors import InputError
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, counted, printable, refusals
-from richter.tables import CATASTROPHIC
+from richter.tables import CATASTROPHIC, as_options
 from richter.words import (
     FirstLines,
+    NamedData,
     describe_alone,
     describe_bound,
     describe_counts_by_name,
+    describe_first_step,
     describe_missing_section,
     describe_names,
     describe_population,
     describe_rated,
     describe_raters,
-    describe_remedy,
+    describe_searched,
     describe_sizes,
     describe_stop,
     first_lines,
@@ -53,7 +56,9 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
     if len(names) == 1:
         required = () if study.severity is None else study.severity.requirements
         required += () if study.gate is None else study.gate.claims
-        return FirstLines(headline=" ".join([_alone(conditions[0]), *(c.sentence for c in required)]))
+        return FirstLines(
+            headline=" ".join([_alone(conditions[0], study.records.notes), *(c.sentence for c in required)])
+        )
     if study.comparison is None and all(row.how_often is None and row.scored is None for row in conditions):
         return FirstLines(headline="Can't compare yet: nobody has graded the answers.")
     claims = () if study.comparison is None else study.comparison.claims
@@ -71,9 +76,12 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
     )
 
 
-def _alone(row: ConditionResults) -> str:
-    """One condition's answer: how often it is right, or how well it is scored."""
+def _alone(row: ConditionResults, notes: Mapping[str, Any]) -> str:
+    """One condition's answer: how often it is right, or how well it is scored; of a search what it found."""
     often, scored = row.how_often, row.scored
+    if often is not None and notes["search"]:
+        severity = None if row.how_badly is None else row.how_badly.mean.estimate
+        return describe_searched(row.name, wrong=often.estimate, n=often.n, severity=severity)
     if often is None and scored is not None:
         span = scored.interval
         has_ends = span is not None and math.isfinite(span.low)
@@ -235,36 +243,37 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
         steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
-    label = _label_command(records)
+    label = _named_data(study).label_command()
     if (
         records.basis is not None
         and "human" not in records.rated
-        and records.has_texts
+        and records.tables.has_texts
         and not any(label in step for step in steps)
     ):
         steps.append(f"check a sample by hand: {label} (so far all grades come from {BASES[records.basis]})")
     return tuple(steps)
 
 
-def _label_command(records: RunRecords) -> str:
-    """The command that draws answers of a run, or of files that become one, for a person to label."""
-    if records.files:
-        return f"richter import {records.command} -o RUN; richter label RUN --rater NAME"
-    return f"richter label {records.command} --rater NAME"
+def _named_data(study: RunStudy) -> NamedData:
+    """How a command names what the document is of."""
+    records = study.records
+    tables, margin = records.tables, {} if study.margin is None else study.margin
+    stated = {"margin": margin if isinstance(margin, Mapping) else {"": margin}, "level": study.level}
+    options = {**study.vouched, **({} if study.plan else {k: x for k, x in stated.items() if x != STATED[k]})}
+    return NamedData(
+        again=" ".join([records.command, *as_options(tables.options)]),
+        names=shlex.join(records.names) if tables.whole is not None else "",
+        options=options,
+        is_run=not records.files,
+        has_texts=tables.has_texts,
+    )
 
 
 def _first_step(study: RunStudy) -> list[str]:
-    """What comes first: what blocks every pair, missing answers that decide, an unchecked judge, or what changed."""
+    """What comes first, as a comparison says it; where nothing is open, what changed."""
     main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
-    if main and all(c.estimate is None and c.remedy for c in main):
-        return [describe_remedy(main[0].remedy, study.records.command)]
-    if any(c.without_missing is not None for c in main):
-        total = sum(max(main, key=lambda c: sum(c.missing.values())).missing.values())
-        return [f"ask the {total:,} missing questions again, or say how they went missing: --missing at-random"]
-    if any(c.judged for c in main):
-        if study.records.has_texts:
-            return [f"check the judge by hand: {_label_command(study.records)}"]
-        return ["check the judge by hand: add the texts of the answers in a column `answer`, then use richter label"]
+    if step := describe_first_step(main, _named_data(study)):
+        return [step]
     pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
     if not pairs or not main or not all(c.decided for c in main):
         return []
@@ -282,6 +291,8 @@ def _undecided_gaps(study: RunStudy) -> list[str]:
     for claim in gap_claims(study.comparison):
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None and claim.without_missing is None:
             waiting[claim.measure].append(claim)
+    if len(study.comparison.conditions) == 2:
+        waiting.pop(study.comparison.primary, None)  # the first step and the sizes below the headline say it
     steps = [_gap_step(claims, len(study.comparison.pairs)) for claims in waiting.values()]
     return [text for *_, text in sorted(steps, key=lambda s: s[:2]) if text]
 

@@ -194,6 +194,7 @@ class Methods(Result):
     seed: int
     level: float
     margins: Mapping[str, float]
+    vouched: Mapping[str, str | bool]
     n_resamples: int
     versions: Mapping[str, str]
     spent: Mapping[str, float | None]

@@ -13,7 +13,6 @@ from richter.claims import (
     Asked,
     Blocked,
     Design,
-    Evidence,
     Metric,
     Question,
     Shares,
@@ -23,14 +22,14 @@ from richter.claims import (
     linearised,
     margin_on,
     min_detectable_difference,
+    needed_units,
     reach_of,
     units_for,
-    units_needed,
     variance_shares,
 )
 from richter.errors import InputError
-from richter.evidence import CHOSEN, Policy, evidence, metric_of, outcomes_of, sample_of
-from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
+from richter.evidence import CHOSEN, Policy, evidence, metric_of, sample_of
+from richter.records import DEFAULT_LEVEL, Note, Result, Unit, of_kind
 from richter.tables import Dataset
 from richter.words._numbers import among
 
@@ -56,9 +55,10 @@ class Step(Result):
 class PilotSize(Result):
     """The questions (`items`) and repeats (`draws`) of a next study, by the spread that a pilot shows.
 
-    `margin` is the difference that they are for, and `stated` says whether the user gave it. `steps` are sizes for
-    other differences, `detectable` is what the pilot itself could have shown with 80% power. `items_of_each` are the
-    sides of a study without pairs.
+    `margin` is the difference that they are for, and `stated` says whether the user gave it: they then show also that
+    both are within it, and `to_show_the_gap` would show a gap that large alone. `steps` are sizes for other
+    differences, `detectable` is what the pilot itself shows with this power. `pilot_items` are its questions, in
+    `units` of which each varies by itself. `items_of_each` are the sides of a study without pairs.
     """
 
     schema: ClassVar = "richter/size"
@@ -66,6 +66,7 @@ class PilotSize(Result):
     unwritten: ClassVar = ("words",)
 
     items: int
+    to_show_the_gap: int
     draws: int
     measure: str
     margin: float
@@ -76,6 +77,10 @@ class PilotSize(Result):
     detectable: float | None
     steps: tuple[Step, ...]
     words: Metric
+    pairs: int
+    pilot_items: int
+    units: int
+    unit: Unit
     items_of_each: tuple[int, int] | None = None
     shares: Shares | None = None
     design: Design | None = None
@@ -89,7 +94,8 @@ class GapSize(Result):
     """The questions that settle a gap in accuracy that is only expected.
 
     They are asked of both; without pairs `items_of_each` are the sides, all other counts are of both sides together,
-    and there is no `discordance`.
+    and there is no `discordance`. With a margin that somebody stated, `items` are enough for either answer; else they
+    show the gap, and `steps` are sizes for the gaps that people ask about.
     """
 
     schema: ClassVar = "richter/size"
@@ -103,6 +109,8 @@ class GapSize(Result):
     pairs: int
     power: float
     level: float
+    stated: bool = True
+    steps: tuple[Step, ...] = ()
     items_of_each: tuple[int, int] | None = None
     assumed: tuple[str, ...] = ()
 
@@ -163,47 +171,58 @@ def size_from_expectation(
     power: float = 0.8,
     level: float = DEFAULT_LEVEL,
 ) -> GapSize:
-    """The questions that settle a gap in accuracy as large as the margin either way.
+    """The questions that settle a gap in accuracy as large as the margin either way; without one, that show a gap.
 
     Both answer them; with `unpaired` each has questions of its own. How often exactly one of the two is right
     (`discordance`) follows from their accuracies and the correlation `phi` of their grades (0.3 unless stated). What
     nobody states is assumed, and listed in `assumed`.
     """
     check_expectations(has_data=False, unpaired=unpaired, accuracy=accuracy, discordance=discordance, phi=phi)
-    assumed = []
+    metric, stated, assumed = METRICS["accuracy"], margin is not None, []
+    ladder: tuple[float, ...] = ()
     if margin is None and accuracy is not None and accuracy[0] != accuracy[1]:
         margin = abs(accuracy[1] - accuracy[0])
         assumed.append(f"the true difference is {100 * margin:.3g} points, as between your two rates")
     elif margin is None:
-        margin = METRICS["accuracy"].default_margin or 0.02
-        assumed.append(f"a difference of {100 * margin:g} points matters (margin)")
-    gap, alpha = margin_on(margin, METRICS["accuracy"]), (1 - level) / pairs
-    check_margin(METRICS["accuracy"], gap)
-    correlation = EXPECTED_PHI if phi is None else phi
-    if accuracy is None and discordance is None:
-        correlated = "" if unpaired else f", and their grades correlate by {correlation:g} (phi)"
-        assumed.append(f"both are right in about {EXPECTED[0]:.0%} (accuracy){correlated}")
-    elif phi is None and discordance is None and not unpaired:
-        assumed.append(f"their grades correlate by {correlation:g} (phi)")
-    expected = accuracy or EXPECTED
-    if unpaired:
-        sides = functools.partial(floors.unpaired_gap_labels, gap, expected, alpha=alpha, power=power)
-        counts = [2 * sides(equivalence=is_equivalence) for is_equivalence in (False, True)]
-    else:
-        discordance = discordance_of(*expected, phi=correlation) if discordance is None else discordance
-        both = functools.partial(floors.paired_gap_labels, gap, discordance, alpha=alpha, power=power)
-        counts = [both(equivalence=is_equivalence) for is_equivalence in (False, True)]
-    tests = ((alpha / 2, power), equivalence_size(alpha, power))
-    differ, same = (
-        inflate_for_clusters(count, cluster_size=cluster_size, intraclass=intraclass, tail=tail, power=each)
-        for count, (tail, each) in zip(counts, tests, strict=True)
-    )
-    side = math.ceil(max(differ, same) / 2)
+        ladder = _ladder(metric)
+        margin = ladder[-1]
+    gap, alpha = margin_on(margin, metric), (1 - level) / pairs
+    check_margin(metric, gap)
+    correlation, expected = EXPECTED_PHI if phi is None else phi, accuracy or EXPECTED
+    if discordance is None:
+        assumed += _assumed_of_grades(accuracy, phi, correlation, unpaired=unpaired)
+    if not unpaired and discordance is None:
+        discordance = discordance_of(*expected, phi=correlation)
+
+    def count(size: float, *, equivalence: bool = False) -> int:
+        """The items that show a gap of this size, or that there is none, in clusters where there are any."""
+        asked = {"alpha": alpha, "power": power, "equivalence": equivalence}
+        if discordance is None:
+            n = 2 * floors.unpaired_gap_labels(size, expected, **asked)
+        else:
+            n = floors.paired_gap_labels(size, discordance, **asked)
+        tail, each = equivalence_size(alpha, power) if equivalence else (alpha / 2, power)
+        n = inflate_for_clusters(n, cluster_size=cluster_size, intraclass=intraclass, tail=tail, power=each)
+        return 2 * math.ceil(n / 2) if unpaired else n
+
+    differ, same = count(gap), count(gap, equivalence=True)
+    items = max(differ, same) if stated else differ
     return GapSize(
-        items=2 * side if unpaired else max(differ, same), to_show_the_gap=differ, to_show_equivalence=same, margin=gap,
-        discordance=discordance, pairs=pairs, power=power, level=level,
-        items_of_each=(side, side) if unpaired else None, assumed=tuple(assumed),
+        items=items, to_show_the_gap=differ, to_show_equivalence=same, margin=gap, discordance=discordance,
+        pairs=pairs, power=power, level=level, stated=stated,
+        steps=tuple(Step(difference=step, items=count(step)) for step in ladder),
+        items_of_each=(items // 2, items // 2) if unpaired else None, assumed=tuple(assumed),
     )  # fmt: skip
+
+
+def _assumed_of_grades(
+    accuracy: tuple[float, float] | None, phi: float | None, correlation: float, *, unpaired: bool
+) -> list[str]:
+    """What is assumed of the two accuracies and of the correlation of grades, where nobody states it."""
+    if accuracy is None:
+        correlated = "" if unpaired else f", and their grades correlate by {correlation:g} (phi)"
+        return [f"both are right in about {EXPECTED[0]:.0%} (accuracy){correlated}"]
+    return [] if unpaired or phi is not None else [f"their grades correlate by {correlation:g} (phi)"]
 
 
 def discordance_of(p: float, q: float, *, phi: float) -> float:
@@ -227,11 +246,11 @@ def size_from_pilot(
     power: float = 0.8,
     level: float = DEFAULT_LEVEL,
 ) -> PilotSize:
-    """Questions and repeats, as many as show a true gap of the margin by the test that `compare` decides by.
+    """Questions and repeats, as many as settle a gap of the margin by the tests that `compare` decides by.
 
     The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts that
     are paid it is on the ratio of totals: the margin is relative, the spread that of linearised amounts. Without a
-    margin the size is for a difference of two points, or 2% of an amount. `policy` says what the user vouches for.
+    margin the size shows a difference of two points, or 2% of an amount. `policy` says what the user vouches for.
     """
     if len(dataset.conditions) != 2:
         raise InputError(
@@ -249,11 +268,13 @@ def size_from_pilot(
     asked = evidence(dataset, Question(measure=measure, conditions=(first, second), margin=margin), policy)
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
-    costs = (cost_item, cost_draw)
-    found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
-    reach = min_detectable_difference(asked.known, asked.metric, tail=alpha / 2)
+    sized = functools.partial(
+        _size_from_evidence, dataset, asked, alpha=alpha, power=power, costs=(cost_item, cost_draw)
+    )
+    found = sized(margin, stated=stated is not None)
     return PilotSize(
         items=found.items,
+        to_show_the_gap=sized(margin, stated=False).items,
         draws=found.draws,
         measure=measure,
         margin=margin,
@@ -261,14 +282,13 @@ def size_from_pilot(
         power=power,
         level=level,
         alpha=alpha,
-        detectable=reach,
-        steps=tuple(
-            Step(
-                difference=d, items=_size_from_evidence(dataset, asked, d, alpha=alpha, power=power, costs=costs).items
-            )
-            for d in _ladder(metric)
-        ),
+        detectable=min_detectable_difference(asked.known, asked.metric, tail=alpha / 2, power=power),
+        steps=tuple(Step(difference=step, items=sized(step, stated=False).items) for step in _ladder(metric)),
         words=asked.words,
+        pairs=pairs,
+        pilot_items=asked.known.n,
+        units=asked.known.units,
+        unit=asked.known.unit,
         items_of_each=found.items_of_each,
         shares=found.shares,
         design=found.design,
@@ -318,50 +338,42 @@ def _notes_of_data(asked: Asked) -> list[str]:
 
 
 def _size_from_evidence(
-    dataset: Dataset, asked: Asked, margin: float, *, alpha: float, power: float, costs: tuple[float, float]
+    dataset: Dataset,
+    asked: Asked,
+    margin: float,
+    *,
+    stated: bool,
+    alpha: float,
+    power: float,
+    costs: tuple[float, float],
 ) -> _SizeFromData:
     """The size by the evidence that `compare` decides by; with missing grades the larger of both ways."""
-    gap = math.log1p(margin) if asked.known.relative else margin
-    known = [asked.known.ignoring or asked.known]
-    known += [asked.known.as_worst] if asked.known.as_worst else []
-    known = [_with_spread_of_labels(found) for found in known]
-    if any(not found.standard_error for found in known):
+    known = asked.known
+    units = needed_units(known, margin, alpha=alpha, margin=stated, power=power)
+    if units is None:
         raise InputError(
             f"These data do not say how much {asked.words.noun} varies.", remedy="Give a pilot in which answers differ."
         )
-    items = max(_items_of(found, margin, alpha=alpha, power=power) for found in known)
-    if asked.known.sides:
-        one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
+    items = math.ceil(units * known.n / max(known.units, 1))
+    if known.sides:
+        one, two = (math.ceil(items * side / sum(known.sides)) for side in known.sides)
         return _SizeFromData(items=one + two, draws=1, items_of_each=(one, two))
-    labelled = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
-    notes: tuple[str, ...] = (labelled,) if asked.known.labels else ()
+    labelled = f"people label as large a share of the answers as here ({known.labels:,} labels)"
+    notes: tuple[str, ...] = (labelled,) if known.labels else ()
     if asked.metric.estimator != "mean":
         return _SizeFromData(items=items, draws=1, notes=notes)
-    shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)
+    shares = _shares(dataset, asked.question, is_ratio=known.relative)
     if shares.groups_2 is not None:
         text = "New questions must come in new groups of both groupings, with as many questions in each as here."
         notes = (*notes, Note(text, "two groupings"))
     now = max(1, round(shares.draws_per_item))
-    if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
-        items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
+    gap = math.log1p(margin) if known.relative else margin
     by_shares = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
-    factor = items / by_shares(now)  # weights, labels and missing grades, which shares do not know
+    factor = items / by_shares(now)  # weights, labels, missing grades and a margin, which shares do not know
     design = cheapest_design(
         shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=lambda draws: math.ceil(factor * by_shares(draws))
     )
     return _SizeFromData(items=items, draws=now, shares=shares, design=design, notes=notes)
-
-
-def _with_spread_of_labels(found: Evidence) -> Evidence:
-    """Evidence that labels correct, with half of its interval at one standard error as its standard error."""
-    if not found.labels:
-        return found
-    return dataclasses.replace(found, standard_error=found.interval(math.erf(math.sqrt(0.5))).half_width)
-
-
-def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int:
-    """Items that show a gap: units like these, with as many items each."""
-    return math.ceil(units_needed(found, gap, tail=alpha / 2, power=power) * found.n / max(found.units, 1))
 
 
 def _shares(dataset: Dataset, question: Question, *, is_ratio: bool) -> Shares:
@@ -369,10 +381,3 @@ def _shares(dataset: Dataset, question: Question, *, is_ratio: bool) -> Shares:
     if not is_ratio:
         return variance_shares(sample_of(dataset, question.measure), *question.conditions)
     return variance_shares(linearised(sample_of(dataset, question.measure), question.conditions), *question.conditions)
-
-
-def _is_plain_rate(dataset: Dataset, asked: Asked, shares: Shares) -> bool:
-    """Whether paired right and wrong answers are all there is: no draws, groups, weights, labels or missing grades."""
-    found, known = outcomes_of(dataset, asked.question.measure), asked.known
-    plain = found.weight is None and not known.labels and not known.missing and not known.sides
-    return plain and asked.metric.kind == "binary" and shares.draws is None and shares.groups is None

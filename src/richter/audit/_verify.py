@@ -17,6 +17,7 @@ import msgspec
 from richter import __version__
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
+from richter.audit._measure_run import VOUCHED
 from richter.claims import is_inside
 from richter.errors import InputError, RichterError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run
@@ -45,7 +46,7 @@ OF_THE_FORM = {"basis", "understood", "notes", "model", "decoding", "system", "s
 ASKED = {"about", "level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
 # what not even an archive, which has the run's own records, can tell; all else in its results is made again
 OF_THE_PROGRAM = {"richter", "versions"}
-AS_STATED = ("run name", "methods seed", "methods level", "methods n_resamples", "methods margins")
+AS_STATED = ("run name", "methods seed", "methods level", "methods n_resamples", "methods margins", "methods vouched")
 IN_NOTES = ("run started_at", "run ended_at", "run bench", "run spent", "signature population")  # not in old archives
 COMMANDS = {"next", "remedy", "file"}  # they name the place of the run, which of a database an archive does not know
 
@@ -275,7 +276,7 @@ def _verify_restored(
             restore_run(files, run, what="the archive")
             results = measure_run(
                 run, seed=methods["seed"], level=methods["level"], n_resamples=methods["n_resamples"],
-                margin=methods.get("margins") or None,
+                margin=methods.get("margins") or None, **_vouched(methods),
             )  # fmt: skip
         except RichterError as error:
             raise InputError(error.what.replace(f"{scratch}/", ""), remedy="Get the archive again.") from error
@@ -370,13 +371,18 @@ def _check_resamples(drawn: Any) -> None:
         raise ValueError(f"n_resamples of {drawn}")
 
 
+def _vouched(methods: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document's maker vouched for, of the names that there are."""
+    return {name: value for name, value in (methods.get("vouched") or {}).items() if name in VOUCHED}
+
+
 def _results_again(
     document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
 ) -> tuple[dict[str, Any], str, list[str]]:
     methods = document["methods"]
     results = measure_run(
         *evidence, options=options, conditions=_conditions(document), seed=methods["seed"], level=methods["level"],
-        n_resamples=methods["n_resamples"], margin=methods.get("margins") or None,
+        n_resamples=methods["n_resamples"], margin=methods.get("margins") or None, **_vouched(methods),
     )  # fmt: skip
     again = results.to_dict()
     for name, section in document["sections"].items():

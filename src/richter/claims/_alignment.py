@@ -9,6 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
-from richter.records import Refused, counted, distinct_names
+from richter.records import Refused, distinct_names
 from richter.stats import average_ranks
+from richter.words._check_words import ALIGNMENT, UNCHECKED
 
 __all__ = ["Alignment", "check_alignment"]
 
@@ -31,8 +33,6 @@ PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
 SORTED = 0.03  # share of the variance of items' totals between parts above which a file is sorted by difficulty
 EXACT = 400.0  # variance of an agreement from which the normal law is near enough
-TWO_SETS = "two sets of grades alone can't tell"  # not said: it is so of every two files without texts
-REMEDY = "export them again with the questions' ids, go on with --trust-ids, or compare them without pairs: --unpaired"
 
 Bools = NDArray[np.bool_]
 
@@ -105,43 +105,42 @@ def check_alignment(
     if any(k not in displaced for k in usable):
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
-        warnings = [
-            f"{short[k]}: {line}; its grades may be near chance, so it is compared all the same"
-            for k, line in graded.unsure
-        ]
+        warnings = [ALIGNMENT["unsure"].format(name=short[k], found=line) for k, line in graded.unsure]
     reworded = {} if texts is None else _reworded(texts, displaced)
-    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} IDs" for k, (own, n) in reworded.items()]
+    warnings += [ALIGNMENT["reworded"].format(name=short[k], number=x, total=n) for k, (x, n) in reworded.items()]
     lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += _describe_unchecked(unchecked, short)
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
-        warnings += [f"the IDs of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
+        warnings += (ALIGNMENT["trusted"].format(names=_listed(short[k] for k in own), found=x) for own, x in lost)
         return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
+    return Alignment(**_split_sets(names, lost), unchecked=alone, warnings=tuple(warnings))
+
+
+def _split_sets(names: Sequence[str], lost: Sequence[tuple[list[int], str]]) -> dict[str, Any]:
+    """The sets of conditions that share an order, and why those that are `lost` are refused."""
     out = {k for members, _ in lost for k in members}
-    sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
-    return Alignment(
-        sets=tuple(tuple(names[k] for k in members) for members in sets if members),
-        refused=tuple(
-            Refused(conditions=tuple(names[k] for k in members), reason=f"{line}; {REMEDY}") for members, line in lost
-        ),
-        unchecked=alone,
-        warnings=tuple(warnings),
+    sets = [[k for k in range(len(names)) if k not in out], *(members for members, _ in lost)]
+    refused = (
+        Refused(conditions=tuple(names[k] for k in members), reason=f"{line}; {ALIGNMENT['remedy']}")
+        for members, line in lost
     )
+    return {"sets": tuple(tuple(names[k] for k in own) for own in sets if own), "refused": tuple(refused)}
 
 
 def _describe_displaced(wrong: int, n: int) -> str:
     """That ids stand for other items' questions; empty where none does."""
     if wrong == 0:
         return ""
-    return f"another question stands under {wrong:,} of {n:,} IDs (match by the text instead: --map item=QUESTION)"
+    return ALIGNMENT["displaced"].format(number=wrong, total=n)
 
 
 def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
     """One line for each reason why the order of conditions cannot be checked."""
     for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k]):
-        more = "" if why == TWO_SETS else f", and {why}"
+        text = UNCHECKED[why].format(number=MIN_SHARED_ITEMS)
         names = _listed(short[k] for k in some)
-        yield f"assuming that question IDs match for {names}: there is no question text to check them{more}"
+        yield ALIGNMENT["unchecked"].format(names=names, why=f", and {text}" if text else "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ def _by_grades(
         if not why and (
             is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
         ):
-            why = "too few questions to tell"
+            why = "few"
         if why:
             unchecked |= dict.fromkeys(members.tolist(), why)
         else:
@@ -228,14 +227,14 @@ def _near_chance(accuracy: Floats, close: float, chance: float | None) -> Bools:
 def _why_unchecked(
     agree: _Agreement, members: NDArray[np.intp], inside: Bools, near: Bools, *, habits: bool, chance: float | None
 ) -> str:
-    """Why conditions outside the main set cannot be checked, whatever agreement is to be expected; else empty."""
+    """Which of `UNCHECKED` keeps conditions outside the main set from being checked; empty where none does."""
     if inside.sum() < 2:
-        return TWO_SETS if len(inside) == 2 else "no two of them agree with each other"
+        return "two sets" if len(inside) == 2 else "no agreement"
     if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < MIN_SHARED_ITEMS:
-        return f"fewer than {MIN_SHARED_ITEMS} questions are shared"
+        return "few shared"
     if all(near[members]):
-        return f"the grades are {'possibly ' if chance is None else ''}near chance"
-    return "some agree less than by chance, as with habits of position" if habits else ""
+        return "possibly near chance" if chance is None else "near chance"
+    return "habits" if habits else ""
 
 
 def _would_be_seen(
@@ -459,8 +458,7 @@ def _by_parts(values: Floats, items: Sequence[str], main: list[int]) -> dict[int
             if z[k] < lowest.get(main[k], (0.0, 0, 0))[0]:
                 lowest[main[k]] = (float(z[k]), int(edges[first]), int(edges[last]) - 1)
     return {
-        k: f"fits the other {counted(len(main) - 1, 'condition')} elsewhere but not around items "
-        f"{items[order[first]]} to {items[order[last]]}"
+        k: ALIGNMENT["part"].format(others=len(main) - 1, first=items[order[first]], last=items[order[last]])
         for k, (_, first, last) in lowest.items()
     }
 
@@ -491,13 +489,13 @@ def _positions(items: Sequence[str]) -> NDArray[np.intp] | None:
 
 
 def _order_line(members: list[int], main: list[int], values: Floats, items: Sequence[str]) -> str:
-    line = f"in another order than the other {len(main)}"
+    line = ALIGNMENT["order"].format(others=len(main))
     order = _positions(items)
     if order is not None:
         rest = np.nanmean(values[order][:, main], axis=1)
         shifts = {_shift(values[order, k], rest) for k in members}
         if len(shifts) == 1 and 0 not in shifts:
-            line += f" (moved by {shifts.pop():+d} rows they fit)"
+            line += ALIGNMENT["shifted"].format(rows=shifts.pop())
     return line
 
 

@@ -14,6 +14,7 @@ from richter.claims._outcomes import Codes, Outcomes
 from richter.claims._question import Blocked
 from richter.claims._subgroups import Subgroup, Subgroups
 from richter.records import Interval
+from richter.words._check_words import BLOCK_REASONS, REMEDIES
 
 __all__ = ["block_by_missing", "both_ways", "spanning_both", "subgroups_both_ways", "with_missing_at"]
 
@@ -97,7 +98,5 @@ def block_by_missing(count: int, total: int, *, why: str, kinds: str = "") -> Bl
     if count <= MAX_UNBOUNDED_MISSING * total:
         return None
     of = f" ({kinds})" if kinds else ""
-    reason = f"{count:,} of {total:,} grades are missing{of}, and {why}"
-    return Blocked(
-        gate="missing", reason=reason, remedy="Ask the missing answers again.", override="--missing at-random"
-    )
+    reason = BLOCK_REASONS["missing"].format(number=count, total=total, of=of, why=why)
+    return Blocked(gate="missing", reason=reason, remedy=REMEDIES["missing"], override="--missing at-random")

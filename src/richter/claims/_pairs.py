@@ -10,8 +10,9 @@ import numpy as np
 from richter.claims._measures import Metric
 from richter.claims._units import Sample
 from richter.errors import InputError
-from richter.records import Claim, Verdict, printable
+from richter.records import Claim, Verdict
 from richter.stats import Bools
+from richter.words._check_words import describe_few_shared
 
 __all__ = ["Shared", "maximal_sets", "pairs_of", "rank_spans", "shared_items", "tiers_of", "too_few_shared"]
 
@@ -68,21 +69,14 @@ def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float, of_firs
     either = shared.sides[0] + (0 if of_first else shared.second_only)
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
-    if shared.both == 0:
-        return f"they have no graded question in common ({_own_items(sample, *shared.conditions)})"
-    return (
-        f"only {shared.both} of {either} questions are graded in both ({100 * shared.both / either:.0f}%; at least "
-        f"{100 * min_shared:.0f}% are asked for)"
-    )
+    examples = () if shared.both else _own_items(sample, *shared.conditions)
+    return describe_few_shared(shared.both, either, least=min_shared, examples=examples)
 
 
-def _own_items(sample: Sample, first: str, second: str) -> str:
+def _own_items(sample: Sample, first: str, second: str) -> tuple[str, ...]:
     """An item of each, where they share none."""
-    one, two = (
-        sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, sample.place(name)]))[0])]
-        for name in (first, second)
-    )
-    return f"one has {printable(one, limit=40)}, the other {printable(two, limit=40)}"
+    places = (sample.place(name) for name in (first, second))
+    return tuple(sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, k]))[0])] for k in places)
 
 
 def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metric) -> tuple[tuple[str, ...], ...]:

@@ -68,18 +68,30 @@ def units_needed(evidence: Evidence, distance: float, *, tail: float, power: flo
     return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
 
 
-def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool = False) -> int | None:
-    """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
+def needed_units(
+    evidence: Evidence, aim: float, *, alpha: float, margin: bool = False, power: float = POWER
+) -> int | None:
+    """Units that settle a true difference of `aim` at two-sided `alpha` with `power`; never the one that was seen.
 
     units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
-    within it when there is none (`equivalence_size`): units x ((t_a + t_(1+power)/2) se / margin)^2.
+    within it when there is none (`equivalence_size`): units x ((t_a + t_(1+power)/2) se / margin)^2. With missing
+    grades the larger of both ways of counting them. None where nothing says how much answers vary.
     """
-    if not evidence.standard_error or evidence.units < 1:
+    ways = [evidence.ignoring or evidence, *([evidence.as_worst] if evidence.as_worst else [])]
+    ways = [_with_spread_of_labels(way) for way in ways]
+    if any(not way.standard_error or way.units < 1 for way in ways):
         return None
-    tests = [OneSidedTest(tail=alpha / 2, power=POWER)]
+    tests = [OneSidedTest(tail=alpha / 2, power=power)]
     if margin:
-        tests.append(equivalence_size(alpha, POWER))
-    return max(units_needed(evidence, aim, tail=test.tail, power=test.power) for test in tests)
+        tests.append(equivalence_size(alpha, power))
+    return max(units_needed(way, aim, tail=test.tail, power=test.power) for way in ways for test in tests)
+
+
+def _with_spread_of_labels(evidence: Evidence) -> Evidence:
+    """Evidence that labels correct, with half of its interval at one standard error as its standard error."""
+    if not evidence.labels:
+        return evidence
+    return dataclasses.replace(evidence, standard_error=evidence.interval(math.erf(math.sqrt(0.5))).half_width)
 
 
 def size_steps(evidence: Evidence, metric: Metric, *, alpha: float) -> tuple[SizeStep, ...]:
@@ -92,14 +104,14 @@ def size_steps(evidence: Evidence, metric: Metric, *, alpha: float) -> tuple[Siz
     return tuple(SizeStep(difference=step, units=units) for step, units in found if units is not None)
 
 
-def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float) -> float | None:
-    """The smallest difference shown with 80% power at `tail` on its side; None where the whole range is smaller."""
+def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float, power: float = POWER) -> float | None:
+    """The smallest difference shown with `power` at `tail` on its side; None where the whole range is smaller."""
     if not evidence.standard_error:
         return None
-    reach = reach_of(evidence.freedom, tail, POWER) * evidence.standard_error
+    reach = reach_of(evidence.freedom, tail, power) * evidence.standard_error
     if evidence.relative:
         logs = reach / (1 + evidence.estimate)
-        return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, POWER))
+        return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, power))
     return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
 
 

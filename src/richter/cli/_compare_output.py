@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
+from richter.audit._measure_run import STATED
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
 from richter.claims import measure_words
@@ -35,8 +36,10 @@ from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
+from richter.store import is_run
 from richter.tables import ReadOptions, as_options
 from richter.words import (
+    NamedData,
     describe_next,
     describe_note,
     describe_pairs,
@@ -88,7 +91,14 @@ def compare(
     out = console(json_path, md_path)
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
-    show(out, report, again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]), verbose=verbose)
+    data = NamedData(
+        again=" ".join([without_passwords(shlex.join(files)), *as_options(reading)]),
+        names=shlex.join(names),
+        options={name: options[name] for name, usual in STATED.items() if options[name] != usual},
+        is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
+        has_texts=tables.has_texts,
+    )
+    show(out, report, data, verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
     return NOTHING_COMPARED if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
@@ -143,7 +153,7 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"
 
 
-def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: bool = False) -> None:
+def show(out: Console, report: CompareReport, data: NamedData | None = None, *, verbose: bool = False) -> None:
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
     leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
@@ -168,7 +178,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         _print_details(out, report)
     if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
-    if step := describe_next(report.claims, again=again):
+    if step := describe_next(report.claims, data or NamedData()):
         out.print(printable(step), soft_wrap=True)
 
 

@@ -175,7 +175,7 @@ def gate() -> None:
     """
 
 
-@command("_report_output:report", reads=READING)
+@command("_report_output:report", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @md_option

@@ -53,6 +53,7 @@ def report(
     engine: str,
     workers: int | None,
     json_path: str | None,
+    **vouched: Any,
 ) -> None:
     """Measure what was given, or draw a stored document again; write the page and what else is asked for, and print."""
     files, names = split_sources(sources)
@@ -74,7 +75,7 @@ def report(
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
             *files, options=reading, conditions=names, only=None if only is None else split_names(only), plan=plan,
-            seed=seed, **stated, watch=watch, mapper=mapper,
+            seed=seed, **stated, **vouched, watch=watch, mapper=mapper,
         )  # fmt: skip
         document = results.to_dict()
         if history is not None and (past := read_history(history, options=reading, level=level)) is not None:

@@ -14,7 +14,6 @@ from richter.evidence._facts import (
     RaterShares,
     alignment_of,
     are_contests,
-    describe_lacking,
     describe_out_of_range,
     group_shares,
     has_shared_items,
@@ -30,7 +29,18 @@ from richter.evidence._judge_facts import bait_counts, obeyed_orders, rule_contr
 from richter.evidence._policy import Policy
 from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
-from richter.words import describe_bait, describe_obeyed_orders, describe_rule_contrast, describe_rule_level
+from richter.words import (
+    BLOCK_REASONS,
+    CHECK_NOTES,
+    REMEDIES,
+    describe_bait,
+    describe_few_groups,
+    describe_lacking,
+    describe_obeyed_orders,
+    describe_raters_of,
+    describe_rule_contrast,
+    describe_rule_level,
+)
 
 __all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
 
@@ -46,6 +56,11 @@ class Finding:
 
     notes: tuple[str, ...] = ()
     block: Blocked | None = None
+
+
+def _block(gate: str, reason: str, *, override: str = "") -> Blocked:
+    """A block with the remedy of its gate."""
+    return Blocked(gate=gate, reason=reason, remedy=REMEDIES[gate], override=override)
 
 
 FINE = Finding()
@@ -83,13 +98,10 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     """A reading that was inferred and that nobody confirmed: a note, and a block in a gate."""
     if dataset.is_confirmed:
         return FINE
-    note = ("Reading not confirmed: columns were inferred.",)
+    note = (CHECK_NOTES["reading"],)
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
-    remedy = "Confirm it: name the columns with --map, or run once with --save-reading."
-    reason = "Richter inferred how to read the file, and nobody confirmed it"
-    block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
-    return Finding(notes=note, block=block)
+    return Finding(notes=note, block=_block("reading", BLOCK_REASONS["reading"], override="--trust-reading"))
 
 
 def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -105,10 +117,7 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
     if frozenset(question.conditions) not in aligned.apart:
         return FINE
     lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
-    return Finding(block=Blocked(
-        gate="items", reason=lines[0] if lines else "their questions are in another order",
-        remedy="Export them again with question ids, or compare without pairs: --unpaired.", override="--trust-ids",
-    ))  # fmt: skip
+    return Finding(block=_block("items", lines[0] if lines else BLOCK_REASONS["order"], override="--trust-ids"))
 
 
 def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -119,23 +128,21 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
     for number, name in zip(shared.sides, question.conditions, strict=True):
         if number == 0:
             noun = metric_of(dataset, question.measure).noun
-            return Finding(block=Blocked(gate=None, reason=f"{name} has no question with a value of {noun}"))
+            return Finding(block=Blocked(gate=None, reason=BLOCK_REASONS["no values"].format(name=name, noun=noun)))
     sample = sample_of(dataset, valued_by(dataset, question.measure))
     # in a gate the items that only the candidate has count for nothing: it could lose them
     reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
         if policy.unpaired:
-            return Finding(notes=("the two are compared as if on different questions (--unpaired)",))
+            return Finding(notes=(CHECK_NOTES["unpaired"],))
         if shared.both:
             return FINE
-        return Finding(notes=(f"{reason}; if these are the same questions, use the same IDs",))
+        return Finding(notes=(CHECK_NOTES["own questions"].format(reason=reason),))
     if not reason:
         return FINE
     if shared.both and are_contests(dataset) and not policy.is_gate:
-        return Finding(notes=("each two are compared in the questions in which they met",))
-    remedy = "Compare files with the same questions, or compare without pairs: --unpaired."
-    override = "--min-shared" if shared.both else "--unpaired"
-    return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override=override))
+        return Finding(notes=(CHECK_NOTES["contests"],))
+    return Finding(block=_block("shared", reason, override="--min-shared" if shared.both else "--unpaired"))
 
 
 def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -144,9 +151,9 @@ def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Po
         return FINE
     if has_shared_items(dataset, valued_by(dataset, question.measure)):
         return FINE
-    reason = f"{question.conditions[0]} has no graded question in common with {dataset.conditions[0]}"
-    remedy = "Give the answers to the same questions, or say that they differ: --unpaired."
-    return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override="--unpaired"))
+    reason = BLOCK_REASONS["baseline"].format(name=question.conditions[0], baseline=dataset.conditions[0])
+    block = Blocked(gate="shared", reason=reason, remedy=REMEDIES["baseline"], override="--unpaired")
+    return Finding(block=block)
 
 
 def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -156,16 +163,15 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
     if not lacking.total:
         return FINE
-    notes = tuple(describe_lacking(lacking))
-    if policy.missing == "shared":
-        return Finding(notes=(*notes, "only the questions that both answered count (--missing shared)"))
-    if policy.missing == "at-random":
-        return Finding(notes=(*notes, "the missing grades count as lost by chance (--missing at-random)"))
+    counts = {name: kinds for name, kinds in lacking.kinds.items() if any(kinds.values())}
+    notes = tuple(Note(describe_lacking(name, kinds), "lacking") for name, kinds in counts.items())
+    if not policy.is_both_ways:
+        return Finding(notes=(*notes, CHECK_NOTES[f"missing {policy.missing}"]))
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "new-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
         return Finding(notes=notes)
-    why = "a claim about new runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
+    why = BLOCK_REASONS["missing in runs" if has_worst else "no worst value"].format(noun=metric.noun)
     block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
     return Finding(notes=notes, block=block)
 
@@ -178,18 +184,14 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     shares = _unlike_raters(dataset, question)
     if shares is None:
         return FINE
-    who = " and ".join(
-        f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
-        for condition, of in zip(question.conditions, (shares.first, shares.second), strict=True)
-    )
-    shared = set(shares.first) & set(shares.second)
-    reason = f"{'raters differ between the two' if shared else 'no rater rated both'} ({who})"
+    each = zip(question.conditions, (shares.first, shares.second), strict=True)
+    most_first = {condition: sorted(of, key=of.__getitem__, reverse=True) for condition, of in each}
+    reason = describe_raters_of(most_first, is_shared=bool(set(shares.first) & set(shares.second)))
     if policy.trust_raters:
-        return Finding(notes=(f"{reason}; taken as equally lenient (--trust-raters)",))
+        return Finding(notes=(CHECK_NOTES["trusted raters"].format(reason=reason),))
     if compares_within_raters(dataset, question, policy):
         return Finding(notes=(reason,))
-    remedy = "Let the same raters rate both."
-    return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
+    return Finding(block=_block("raters", reason, override="--trust-raters"))
 
 
 def _unlike_raters(dataset: Dataset, question: Question) -> RaterShares | None:
@@ -235,13 +237,12 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
     fault = found.label_fault
     if not fault and found.is_proxy and metric_of(dataset, question.measure).estimator != "mean":
         noun = metric_of(dataset, question.measure).noun
-        fault = f"people rated a sample of the answers, and {noun} can't use its weights"
+        fault = BLOCK_REASONS["proxy labels"].format(noun=noun)
     if not fault:
         return Finding(notes=tuple(_describe_conflicts(dataset, question)))
     if policy.trust_labels:
-        return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
-    remedy = "Add a column `stratum` or `inclusion` for every answer, also for those without a label."
-    return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
+        return Finding(notes=(CHECK_NOTES["trusted labels"].format(reason=fault),))
+    return Finding(block=_block("labels", fault, override="--trust-labels"))
 
 
 def check_judges(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -277,21 +278,16 @@ def _check_against_rules(dataset: Dataset, question: Question, policy: Policy) -
     beside = (Note(text, "rules beside judges"),)
     if not (contrast.is_contradiction or obeyed) or has_labels:
         return Finding(notes=beside)
-    reason = f"the references contradict the judges: {'; '.join(obeyed) or text}"
+    reason = BLOCK_REASONS["judges"].format(found="; ".join(obeyed) or text)
     if policy.trust_raters:
-        return Finding(notes=(Note(f"{reason}; judges are trusted (--trust-raters)", "rules beside judges"),))
-    remedy = "Read answers that judges and references grade differently, or label some: richter label."
-    block = Blocked(gate="judges", reason=reason, remedy=remedy, override="--trust-raters")
-    return Finding(notes=beside if obeyed else (), block=block)
+        return Finding(notes=(Note(CHECK_NOTES["trusted judges"].format(reason=reason), "rules beside judges"),))
+    return Finding(notes=beside if obeyed else (), block=_block("judges", reason, override="--trust-raters"))
 
 
 def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
     fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
-    if not fault:
-        return FINE
-    remedy = "Correct the values, or leave the column out."
-    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
+    return Finding(block=_block("range", fault)) if fault else FINE
 
 
 def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
@@ -301,12 +297,9 @@ def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
     metric = metric_of(dataset, str(dataset.metric))
     for one in label_conflicts(dataset):
         if one.condition in question.conditions:
-            graded, corrected = metric.amount(one.graded), metric.amount(one.corrected)
-            yield Note(
-                f"human labels contradict the grades of {one.condition}: graded {graded}{metric.unit}, by labels "
-                f"{corrected}{metric.unit}",
-                "label conflict",
-            )
+            graded, corrected = (f"{metric.amount(x)}{metric.unit}" for x in (one.graded, one.corrected))
+            text = CHECK_NOTES["label conflict"].format(name=one.condition, graded=graded, corrected=corrected)
+            yield Note(text, "label conflict")
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -324,9 +317,8 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     )
     if is_plain:
         return FINE
-    reason = f"questions are grouped in two ways, and {metric.noun} allows for one grouping here"
-    remedy = "Name the grouping that counts: --map group=COLUMN."
-    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
+    reason = BLOCK_REASONS["groups"].format(noun=metric.noun)
+    return Finding(block=_block("groups", reason, override="--map group=COLUMN"))
 
 
 def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -336,20 +328,9 @@ def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> F
     number = min((one.number for one in groupings), default=MIN_GROUPS)
     notes = []
     if number < MIN_GROUPS:
-        notes.append(Note(_describe_few_groups(number, is_gate=policy.is_gate), "few groups"))
-    for one in groupings:
-        if one.large:
-            text = f"Group {one.large} holds {one.share:.0%} of the questions: more groups narrow the interval."
-            notes.append(Note(text, "large group"))
-    return Finding(notes=tuple(notes))
-
-
-def _describe_few_groups(number: int, *, is_gate: bool) -> str:
-    """What few groups cannot show: that none of them fails wholly."""
-    if is_gate:
-        return f"There are only {number} groups. The limit allows for one group in eight where every question fails."
-    share = 1 - 0.05 ** (1 / number)
-    return f"There are only {number} groups: up to {share:.0%} of such groups could fail wholly without showing here."
+        notes.append(Note(describe_few_groups(number, is_gate=policy.is_gate), "few groups"))
+    large = (CHECK_NOTES["large group"].format(name=one.large, share=one.share) for one in groupings if one.large)
+    return Finding(notes=(*notes, *(Note(text, "large group") for text in large)))
 
 
 def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -360,9 +341,7 @@ def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Findin
     for name in question.conditions:
         amounts = sample.mean[:, sample.place(name)]
         if not np.nan_to_num(amounts).any():
-            reason = f"the total of {name} is 0 ({sample.metric.noun})"
-            remedy = "Leave this measure out, or give the amounts that were paid."
-            return Finding(block=Blocked(gate="total", reason=reason, remedy=remedy))
+            return Finding(block=_block("total", BLOCK_REASONS["total"].format(name=name, noun=sample.metric.noun)))
     return FINE
 
 
@@ -377,8 +356,7 @@ def check_chosen(dataset: Dataset, question: Question, policy: Policy) -> Findin
     number = len(whole.conditions)
     if number < MIN_CHOSEN_FROM or len(dataset.conditions) > 2:
         return FINE
-    ask = f"{number} models, 2 compared: did you choose one after looking? Then add --tried {number - 1}."
-    return Finding(notes=(Note(ask, CHOSEN),))
+    return Finding(notes=(Note(CHECK_NOTES["chosen"].format(number=number, others=number - 1), CHOSEN),))
 
 
 CHECKS: tuple[Check, ...] = (

@@ -24,7 +24,7 @@ from richter.claims import (
     passes,
     tries_of,
 )
-from richter.records import Interval, Note, Result, counted
+from richter.records import Interval, Result
 from richter.stats import Bools, Floats, Indices
 from richter.tables import KEY, Dataset, chance_of, item_codes, outcomes, question_codes
 
@@ -37,7 +37,6 @@ __all__ = [
     "alignment_of",
     "are_contests",
     "confident_counts",
-    "describe_lacking",
     "expected_draws",
     "grade_counts",
     "graded_rows",
@@ -376,17 +375,6 @@ def lacking_grades(
             "absent": int(gone.sum()),
         }
     return LackingGrades(lacking=lacking, expected=int(expected.sum()), kinds=kinds)
-
-
-def describe_lacking(found: LackingGrades) -> list[str]:
-    """A note for each condition that lacks grades: how many, and why."""
-    notes: list[str] = []
-    words = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}
-    for name, kinds in found.kinds.items():
-        if total := sum(kinds.values()):
-            parts = ", ".join(f"{n:,} {words[kind]}" for kind, n in kinds.items() if n)
-            notes.append(Note(f"{name} lacks {counted(total, 'grade')} ({parts})", "lacking"))
-    return notes
 
 
 # ------------------------------------------------------------------ human labels

@@ -125,9 +125,9 @@ def paired_gap_labels(
 ) -> int:
     """Items asked of both conditions that settle a gap in accuracy, with `power`.
 
-    `discordance` d is the share of items on which exactly one is right. To show a true gap g to be real by McNemar's
-    exact test (Connor 1987 with the continuity of counts, without which the exact test's power is 78% instead of 80%):
-    n g - 1 = (z_a/2 sqrt(d) + z_b sqrt(d - g^2)) sqrt(n). With `equivalence`, to show both to lie within +-g when they
+    `discordance` d is the share of items on which exactly one is right. To show a true gap g to be real by
+    McNemar's score test, by which `compare` decides (Connor 1987): n = ((z_a/2 sqrt(d) + z_b sqrt(d - g^2)) / g)^2.
+    With `equivalence`, to show both to lie within +-g when they
     are equal (two one-sided score tests): n = ((z_a sqrt(v) + z_(1+power)/2 sqrt(d)) / g)^2, v the variance of the
     score test at a gap of g (Tango 1998).
     """
@@ -143,7 +143,7 @@ def paired_gap_labels(
         reach = float(ndtri(1 - tail)) * math.sqrt(v) + float(ndtri(each)) * math.sqrt(d)
         return math.ceil((reach / gap) ** 2)
     reach = float(ndtri(1 - alpha / 2)) * math.sqrt(d) + float(ndtri(power)) * math.sqrt(d - gap**2)
-    return math.ceil(((reach + math.sqrt(reach**2 + 4 * gap)) / (2 * gap)) ** 2)
+    return math.ceil((reach / gap) ** 2)
 
 
 def unpaired_gap_labels(

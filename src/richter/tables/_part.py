@@ -593,13 +593,23 @@ def _rated(counting: str | None, ratings: pl.DataFrame) -> str:
     return f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else "")
 
 
+def _describe_questions(answers: pl.DataFrame, conditions: Sequence[str]) -> str:
+    """How many questions, and of whom: '300 questions x 2 (old, new)', '400 questions (old 200, new 200 others)'."""
+    items, names = answers["item"].n_unique(), [printable(name, limit=30) for name in conditions[:4]]
+    more = ", …" if len(conditions) > 4 else ""
+    if len(conditions) == 1:
+        return counted(items, "question") + (f" x {names[0]}" if names[0] != UNNAMED else "")
+    own = dict(answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
+    if items and sum(own.values()) == items:  # no two share a question
+        first, *others = (f"{name} {own.get(full, 0):,}" for name, full in zip(names, conditions, strict=False))
+        return f"{counted(items, 'question')} ({', '.join([first, *(f'{text} others' for text in others)])}{more})"
+    return f"{counted(items, 'question')} x {len(conditions)} ({', '.join(names)}{more})"
+
+
 def _understood(
     answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], rated: str
 ) -> str:
-    shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
-    several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
-    items = answers["item"].n_unique()
-    said = [counted(items, "question") + (f" x {several}" if several != UNNAMED else "")]
+    said = [_describe_questions(answers, conditions)]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:

@@ -156,6 +156,11 @@ class Dataset:
         return "mean_severity" if self.counting else None
 
     @functools.cached_property
+    def has_texts(self) -> bool:
+        """Whether any answer holds what was written: grades alone are nothing that could be read or rated."""
+        return bool((self.answers["text"].fill_null("") != "").any())
+
+    @functools.cached_property
     def item_ids(self) -> tuple[str, ...]:
         """The items by name."""
         return tuple(self.answers["item"].gather(self.first_answers).to_list())

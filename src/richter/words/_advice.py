@@ -1,14 +1,24 @@
 """What a verdict is called, how many pairs came out how, and the next step: one command to paste."""
 
+import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from richter.claims._measures import claim_words, measure_words
-from richter.records import Claim, Verdict
+from richter.records import Claim, Verdict, counted
 from richter.words._claim_sentences import describe_label_change
 from richter.words._headline import side
 
-__all__ = ["describe_next", "describe_pairs", "describe_remedy", "describe_verdict", "verdict_word"]
+__all__ = [
+    "NamedData",
+    "describe_first_step",
+    "describe_next",
+    "describe_pairs",
+    "describe_remedy",
+    "describe_verdict",
+    "verdict_word",
+]
 
 _GATE_WORDS = {Verdict.VERIFIED: "PASS", Verdict.REFUTED: "FAIL", Verdict.UNDECIDED: "INCONCLUSIVE"}
 _OPEN_WORDS = {
@@ -57,22 +67,68 @@ def describe_remedy(remedy: str, again: str) -> str:
     return re.sub(r": (--[a-z][a-z-]*)$", lambda option: f": richter compare {again} {option[1]}", text)
 
 
-def describe_next(claims: Sequence[Claim], *, again: str) -> str:
-    """The next command for these claims; `again` names the data and how they are read."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class NamedData:
+    """How a command names data: the files or the run with how they are read (`again`), and the models that are meant.
+
+    `options` holds what the user stated beyond the defaults: what is vouched for, margins by measure, the level.
+    `has_texts`: people can read the answers.
+    """
+
+    again: str = "FILE"
+    names: str = ""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    is_run: bool = False
+    has_texts: bool = True
+
+    @property
+    def asked(self) -> str:
+        """All of it, as one writes it: 'results.csv old new --unpaired --margin 0.05'."""
+        return " ".join(filter(None, (self.again, self.names, *self._stated())))
+
+    def _stated(self) -> Iterator[str]:
+        for name, value in self.options.items():
+            flag = f"--{name.replace('_', '-')}"
+            if isinstance(value, Mapping):
+                yield from (f"{flag} {measure}{'=' * bool(measure)}{x:g}" for measure, x in value.items())
+            else:
+                yield flag if value is True else f"{flag} {value}"
+
+    def label_command(self) -> str:
+        """The command that draws answers of a run, or of files that become one, for a person to label."""
+        run = self.again if self.is_run else "run1"
+        label = " ".join(filter(None, ("richter label", run, self.names, "--rater me")))
+        return label if self.is_run else f"richter import {self.again} -o run1; {label}"
+
+    def describe_check(self) -> str:
+        """How people check a judge; without the texts of answers these come first."""
+        if not self.again:
+            return "check the judge by hand (richter label)"
+        texts = "" if self.has_texts else "add the texts of the answers in a column `answer`, then "
+        return f"check the judge by hand: {texts}{self.label_command()}"
+
+
+def describe_first_step(claims: Sequence[Claim], data: NamedData) -> str:
+    """What to do first about these claims, on every surface; empty where they leave nothing open."""
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    if not main:
-        return f"Next: richter report {again} -o page.html"
-    blocked = next((c for c in main if c.remedy), None)
-    if blocked is not None and not any(c.estimate is not None for c in main):
-        return f"Next: {describe_remedy(blocked.remedy, again)}"
+    remedies = [c.remedy for c in main if c.remedy]
+    if remedies and all(c.estimate is None for c in main):
+        return describe_remedy(remedies[0], data.asked)
     if any(c.without_missing is not None for c in main):
-        return "Next: ask the missing questions again, or say how they went missing: --missing at-random"
+        total = max(sum(c.missing.values()) for c in main)
+        again = f"richter compare {data.asked} --missing at-random"
+        return f"ask the {counted(total, 'missing question')} again, or say how they went missing: {again}"
     if any(c.judged for c in main):
-        return f"Next: check the judge by hand: richter import {again} -o run1; richter label run1 --rater me"
+        return data.describe_check()
     is_open = len(main) == 1 and main[0].verdict is Verdict.UNDECIDED
     if any(describe_label_change(c, claim_words(c)) for c in main) or (is_open and main[0].labels):
-        return f"Next: label more answers, or see the automatic grades alone: richter compare {again} --ratings rule"
-    if is_open:
-        return f"Next: add questions, or run each one several times: richter size {again}"
-    why = "   see what was fixed and broken" if len(main) == 1 else ""
-    return f"Next: richter report {again} -o page.html{why}"
+        return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
+    return f"add questions, or run each one several times: richter size {data.asked}" if is_open else ""
+
+
+def describe_next(claims: Sequence[Claim], data: NamedData) -> str:
+    """The next command for these claims: the first step, or the page."""
+    if step := describe_first_step(claims, data):
+        return f"Next: {step}"
+    is_pair = sum(c.primary and len(c.conditions) == 2 for c in claims) == 1
+    return f"Next: richter report {data.asked} -o page.html" + "   see what was fixed and broken" * is_pair

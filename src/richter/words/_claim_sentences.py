@@ -150,6 +150,7 @@ def _describe_limit(asked: Asked, interval: Interval, *, is_best_case: bool) -> 
     is_gain = is_difference and end * (1 if asked.question.relation == "above" else -1) > 0
     if is_gain and not asked.words.is_cost:
         amount = f"{amount_of(words, abs(end), sign=False)}{unit_of(words, is_difference=True)} better"
+        kind = "at best" if is_best_case else "at least"
         return f"one-sided {describe_level((1 + interval.level) / 2)}: {kind} {amount}"
     amount = f"{amount_of(words, end, sign=is_difference)}{unit_of(words, is_difference=is_difference)}"
     return f"one-sided {describe_level((1 + interval.level) / 2)}: {kind} {amount}"

@@ -20,6 +20,7 @@ __all__ = [
     "describe_population",
     "describe_rated",
     "describe_raters",
+    "describe_searched",
     "describe_stop",
 ]
 
@@ -75,6 +76,16 @@ def describe_alone(
         return f"{who} made no error in {of}: it is wrong in at most {at_most(100 * interval.high)}% ({level} CI)."
     low, high = 100 * (1 - interval.high), 100 * (1 - interval.low)
     return f"{who} is right in {100 * (1 - wrong):.1f}% of {of} ({level} CI {low:.1f} to {high:.1f})."
+
+
+def describe_searched(name: str, *, wrong: float, n: int, severity: float | None) -> str:
+    """What answers are that a search for errors chose: how many failed and how badly, and that this is not a rate."""
+    who = printable(name, limit=60)
+    badly = "" if severity is None else f", of mean severity {severity:.1f} (0 to 4)"
+    return (
+        f"A search for errors chose these {counted(n, 'question')}: {who} is wrong in {round(wrong * n):,}{badly}. "
+        "They do not say how often it fails."
+    )
 
 
 def describe_counts_by_name(counts: Mapping[str, int]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from richter.claims._measures import claim_words
 from richter.records import Claim, Verdict
+from richter.words._advice import NamedData
 from richter.words._claim_sentences import describe_gap, describe_label_change
 from richter.words._spans import count_units, describe_ends, describe_span, digits_by_width, round_up_to_two_figures
 
@@ -76,24 +77,30 @@ def _describe_beside_limit(claim: Claim) -> str:
 
 
 def describe_gate_next(
-    claims: Sequence[Claim], *, outcome: Verdict, is_judge_only: bool, obstacles: Sequence[str], again: str
+    claims: Sequence[Claim],
+    *,
+    outcome: Verdict,
+    is_judge_only: bool,
+    obstacles: Sequence[str],
+    again: str,
+    has_texts: bool = True,
 ) -> str:
     """The one thing to do after a gate; `again` names the data, and is empty where no command can read them."""
     if outcome is Verdict.VERIFIED:
         return "Next: you can merge. This gate asks for nothing else."
     if outcome is Verdict.REFUTED:
         return f"Next: do not merge. See what broke{_command('report', again, '-o page.html')}"
-    return f"Next: do not merge yet. {_describe_open_step(claims, is_judge_only, obstacles, again)}"
+    check = NamedData(again=again, has_texts=has_texts).describe_check() if is_judge_only else ""
+    return f"Next: do not merge yet. {_describe_open_step(claims, check, obstacles, again)}"
 
 
-def _describe_open_step(claims: Sequence[Claim], is_judge_only: bool, obstacles: Sequence[str], again: str) -> str:
+def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence[str], again: str) -> str:
     """What would settle a gate that neither passes nor fails."""
     waiting = [claim for claim in claims if claim.verdict is not Verdict.VERIFIED]
     if obstacles and not waiting:
         return "Settle what the first line says about the plan, then run the gate again."
-    if is_judge_only:
-        check = f": richter import {again} -o run1; richter label run1 --rater me" if again else " (richter label)"
-        return f"Check the judge by hand{check}. Or accept its grades: --accept-judge"
+    if check:
+        return f"{check[0].upper()}{check[1:]}. Or accept its grades: --accept-judge"
     blocked = next((claim for claim in waiting if claim.remedy and claim.estimate is None), None)
     if blocked is not None:
         return f"{blocked.remedy.rstrip('.')}."

@@ -162,7 +162,9 @@ def _describe_changed_by_labels(pairs: Sequence[Claim], scale: Scale | None) -> 
     main = [c for c in pairs if c.primary and c.estimate is not None]
     changes = [text for c in main if (text := describe_label_change(c, claim_words(c, scale)))]
     if len(main) > 1 and changes:
-        return f"Your labels change {len(changes)} of {len(main)} comparisons."
+        uncorrected = sum(not c.labels for c in main)
+        rest = f"; too few labels for {uncorrected}, which are as graded" if uncorrected else ""
+        return f"Your labels change {len(changes)} of {len(main)} comparisons{rest}."
     return "".join(changes)
 
 

@@ -82,7 +82,8 @@ def describe_differences(claims: Sequence[Document], n_conditions: int, scale: E
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and finite_ends(c) is not None]
     shown = _shown_first(pairs)
     if shown and n_conditions > 2:
-        return _describe_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
+        own = [c for c in pairs if c.get("measure") == shown[0].get("measure")]
+        return _describe_best(_shown_first(own), scale, is_corrected=any(c.get("labels") for c in own))
     parts = [
         f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown if c is not _main_claim(pairs)
     ]
@@ -95,7 +96,7 @@ def describe_differences(claims: Sequence[Document], n_conditions: int, scale: E
 
 def describe_leads(claims: Sequence[Claim], n_conditions: int) -> str:
     """By how much the best of several lead the closest one that they beat, from claims on one measure."""
-    rows = [{**plain(c), "side": side(c)} for c in claims if side(c) in ("better", "worse")]
+    rows = [{**plain(c), "side": side(c)} for c in claims]
     return describe_differences(rows, n_conditions, None)
 
 
@@ -109,7 +110,8 @@ def _shown_first(pairs: Sequence[Document]) -> list[Document]:
     return sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
 
 
-def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
+def _describe_best(shown: Sequence[Document], scale: Ends | None, *, is_corrected: bool) -> str:
+    """Whom the best lead and by how much; where labels corrected some pairs, the others are marked."""
     over: dict[str, list[tuple[float, str, Document]]] = {}
     beaten = set()
     for claim in shown:
@@ -123,7 +125,8 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
         nearest = ", the closest one it beats" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
         start = "Also, " if parts else ""
-        parts.append(f"{start}{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}")
+        mark = ", as graded" if is_corrected and not claim.get("labels") else ""
+        parts.append(f"{start}{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}{mark}")
     size = _number_of_comparisons(shown)
     return f"{'. '.join(parts)}.{f' Intervals are adjusted for {size:,} comparisons.' if size > 1 else ''}"
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 from richter.claims._measures import Metric
 from richter.records import Claim, Interval, counted
@@ -84,30 +85,59 @@ def describe_sizes(claim: Claim, words: Metric) -> str:
 
     Only a margin that somebody stated stands alone; else sizes are a ladder.
     """
+    at_hand = SampleSize(items=claim.n or claim.units, units=claim.units, unit=claim.unit)
+    per_unit = at_hand.items / max(claim.units, 1)
     if claim.margin is not None and claim.needed is not None:
-        return _describe_margin_size(claim, words)
-    now = claim.min_detectable_difference
-    if now is None or not claim.units:
+        aim = stated_amount(words, claim.margin, is_difference=len(claim.conditions) == 2)
+        return describe_settling(aim, math.ceil(claim.needed * per_unit), at_hand)
+    if claim.min_detectable_difference is None or not claim.units:
         return ""
-    found = words.scale * now
+    steps = {step.difference: math.ceil(step.units * per_unit) for step in claim.sizes}
+    return describe_ladder(words, claim.min_detectable_difference, steps, at_hand)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SampleSize:
+    """The questions at hand (`items`), in `units` that vary independently."""
+
+    items: int
+    units: int
+    unit: str = "item"
+
+    def describe(self, items: int, *, noun: bool = True) -> str:
+        """So many questions, with their groups where there are any: '990 questions in 110 groups'."""
+        text = count_units(items, "item") if noun else f"{items:,}"
+        if self.unit == "item":
+            return text
+        units = self.units if items == self.items else round_up_to_two_figures(items * self.units / self.items)
+        return f"{text} in {count_units(units, self.unit)}"
+
+
+def describe_ladder(
+    words: Metric, detectable: float, steps: Mapping[float, int], at_hand: SampleSize, *, power: float = 0.8
+) -> str:
+    """What the questions at hand can detect, and how many smaller differences take: the one sentence on sizes."""
+    found = words.scale * detectable
     shown = f"{found:.2g}" if found < 10 else f"{found:,.0f}"
-    text = f"You can detect about {shown}{words.suffix} (80% power) with these {count_units(claim.units, claim.unit)}."
-    steps = [
-        (stated_amount(words, step.difference, is_difference=True), round_up_to_two_figures(step.units))
-        for step in claim.sizes
-        if step.units > claim.units
-    ]
-    if steps:
-        parts = [f"for {aim} {'you need ' * (k == 0)}about {units:,}" for k, (aim, units) in enumerate(steps)]
-        text += f" F{', '.join(parts)[1:]}."
-    return text
+    have = at_hand.describe(at_hand.items)
+    text = f"You can detect about {shown}{words.suffix} ({power:.0%} power) with these {have}."
+    more = {gap: items for gap, items in steps.items() if items > at_hand.items}
+    return f"{text} {describe_steps(words, more, at_hand)}" if more else text
 
 
-def _describe_margin_size(claim: Claim, words: Metric) -> str:
-    assert claim.margin is not None
-    assert claim.needed is not None
-    aim = stated_amount(words, claim.margin, is_difference=len(claim.conditions) == 2)
-    if claim.needed <= claim.units:
-        return f"These {count_units(claim.units, claim.unit)} were enough for a difference of {aim} (80% power)."
-    number = count_units(round_up_to_two_figures(claim.needed), claim.unit)
-    return f"About {number} would settle a difference of {aim} (80% power)."
+def describe_steps(words: Metric, steps: Mapping[float, int], at_hand: SampleSize, *, noun: bool = False) -> str:
+    """The questions that each difference takes: 'For 5 points you need about 1,100, for 2 points about 6,300.'"""
+    parts = []
+    for k, (gap, items) in enumerate(sorted(steps.items(), reverse=True)):
+        aim, size = stated_amount(words, gap, is_difference=True), round_up_to_two_figures(items)
+        parts.append(f"for {aim} {'you need ' * (k == 0)}about {at_hand.describe(size, noun=noun and k == 0)}")
+    return f"F{', '.join(parts)[1:]}."
+
+
+def describe_settling(aim: str, items: int, at_hand: SampleSize, *, power: float = 0.8) -> str:
+    """The size that settles a difference that somebody stated."""
+    if items <= at_hand.items:
+        have = at_hand.describe(at_hand.items)
+        return f"These {have} were enough for a difference of {aim} ({power:.0%} power)."
+    size = at_hand.describe(round_up_to_two_figures(items))
+    return f"About {size} would settle a difference of {aim} ({power:.0%} power)."

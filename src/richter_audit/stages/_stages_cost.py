@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from richter.models import Price, price_of, read_prices
-from richter.records import Condition, Item, Result
+from richter.records import Condition, Item, Result, counted
 from richter.store import Place, RunLike, run_part, run_place
 from richter_audit.judge import deal
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
@@ -65,7 +65,8 @@ def _estimate_asking(
     money = [e.money_usd_most for e in estimates]
     return StageEstimate(
         stage=stage,
-        what=f"{len(items):,} items, {len(conditions)} conditions" + (f", {draws} draws" if draws > 1 else ""),
+        what=f"{counted(len(items), 'question')}, {counted(len(conditions), 'model')}"
+        + (f", {draws} repeats" if draws > 1 else ""),
         calls=sum(e.calls for e in estimates),
         tokens=sum(e.tokens_in + e.tokens_out_most for e in estimates),
         money_usd=None if None in money else sum(m for m in money if m is not None),
