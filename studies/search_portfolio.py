@@ -1,4 +1,4 @@
-"""The portfolio against single strategies, the coverage of the base's rate, and that of the share of bad keys.
+"""The portfolio against single strategies, and the coverage of the base's rate.
 
 `python studies/search_portfolio.py [--seeds 100] [--workers 1] [--keep soak/portfolio.jsonl]`: simulated worlds with
 a known error field, the same field and the same seed for each strategy. A search that is in the file is not made again.
@@ -118,50 +118,27 @@ def print_frame(searches):
           f"mean width {np.mean(widths):.2f}")  # fmt: skip
 
 
-def print_keys(exports=1000):
-    """Coverage of the share of bad keys for readers that miss independently."""
-    from richter_audit.ascent._key_checks import estimate_bad_keys
-
-    rng = np.random.default_rng(1)
-    for n in (40, 100, 300):
-        for bad in (0.05, 0.15, 0.3):
-            for sensitivity, false in (((0.6, 0.8), 0.0), ((0.6, 0.8), 0.05), ((0.9, 0.95), 0.0), ((0.9, 0.95), 0.05)):
-                told = covered = 0
-                for _ in range(exports):
-                    is_bad = rng.random(n) < bad
-                    flags = rng.random((n, 2)) < np.where(is_bad[:, None], sensitivity, false)
-                    survives = ~flags.any(axis=1)
-                    _, interval = estimate_bad_keys(flags, survived=int(survives.sum()))
-                    if interval is not None:
-                        told += 1
-                        covered += (is_bad & survives).sum() / max(1, survives.sum()) <= interval.high
-                print(f"keys: {n} failing, {bad:.0%} bad, sensitivity {sensitivity}, false flags {false:.0%}: "
-                      f"covered {covered / max(told, 1):.3f} of {told}")  # fmt: skip
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
+    parser.add_argument("--strategies", nargs="+", default=list(STRATEGIES))
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--keep", type=Path, default=Path("soak") / "portfolio.jsonl")
-    parser.add_argument("--keys", action="store_true", help="also the share of bad keys")
     parser.add_argument("--frame", type=int, default=0, help="also so many rates of a base that was searched before")
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep.exists() else []
     done = {(row["world"], row["seed"], row["strategy"]) for row in rows}
     seeds = range(options.first, options.first + options.seeds)
-    jobs = ((kind, seed, strategy) for seed in seeds for kind in options.worlds for strategy in STRATEGIES)
+    jobs = ((kind, seed, strategy) for seed in seeds for kind in options.worlds for strategy in options.strategies)
     with multiprocessing.Pool(options.workers) as pool, options.keep.open("a") as kept:
         for row in pool.imap_unordered(run_one, [job for job in jobs if job not in done]):
             rows.append(row)
             kept.write(json.dumps(row) + "\n")
             kept.flush()
     print_worlds(rows)
-    if options.keys:
-        print_keys()
     if options.frame:
         print_frame(options.frame)
 

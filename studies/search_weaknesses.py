@@ -109,6 +109,8 @@ class Simulated(SimulatedServer):
             self.learn(shown["text"])
         options = {line[3:]: line[0] for line in shown["options"].splitlines()}
         key = self.learn(shown["text"])[1]
+        if key not in options:
+            return self.read_planted(role, case, options)
         again = uniform("persists", role, case) < 0.5  # half of what a reader misses it misses each time
         luck = uniform("reads", role, case) if again else uniform("reads", role, case, shown["options"])
         if self.sound[case]:
@@ -117,6 +119,13 @@ class Simulated(SimulatedServer):
             sensitivity = SENSITIVITY[role][uniform("hard", case) < HARD]
             seen = self.right[case] if luck < sensitivity else {key}
         return json.dumps({"right": [options[text] for text in sorted(seen) if text in options], "given_away": False})
+
+    def read_planted(self, role, case, options):
+        """What a reader says of a question whose key was taken away: seen as often as a bad key, else an option."""
+        right = self.right[case] & set(options)
+        noticed = uniform("planted", role, case) < SENSITIVITY[role][uniform("planted hard", case) < HARD]
+        seen = sorted(right) if noticed else sorted(options)[:1]
+        return json.dumps({"right": [options[text] for text in seen], "given_away": False})
 
     def is_ignorant(self, case):
         """Whether the testee truly does not know the answer to a question."""

@@ -5,19 +5,23 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.cli import main
 from richter.errors import ModelError
-from richter.records import Question, Rating
+from richter.models import Price
+from richter.records import Paragraph, Question, Rating
 from richter.store import open_ledger, run_part
 from richter_audit.ascent import (
+    PlantedKeys,
     check_keys,
     estimate_bad_keys,
     failing_questions,
+    judge_keys,
     keep_sound,
+    plan_key_readings,
+    plant_bad_keys,
     report_keys,
     suspect_questions,
 )
@@ -38,7 +42,7 @@ def has_bad_key(prompt):
 
 
 def reply(prompt):
-    """Answers wrongly about D2; as a reader it says which option the text bears out."""
+    """Answers wrongly about D2; as a reader it says which option the text bears out, none of planted ones."""
     if "DATA-" not in prompt:
         options = {line[3:]: line[0] for line in prompt.splitlines() if line[1:3] == ". "}
         wrong = " D2 " in f" {prompt} "
@@ -46,6 +50,8 @@ def reply(prompt):
     shown = json.loads(prompt.splitlines()[1])
     letters = {line[3:]: line[0] for line in shown["options"].splitlines()}
     key = next(text for text in letters if text.startswith("right"))
+    if int(key.split()[1]) % 20 != int(shown["question"].split(" P")[1].rstrip("?")):  # another question's key
+        return json.dumps({"right": [], "given_away": False})
     return json.dumps({"right": [letters["wrong 1" if has_bad_key(shown["question"]) else key]], "given_away": False})
 
 
@@ -88,7 +94,11 @@ def test_only_questions_with_a_sound_key_are_exported_unless_told_by_hand(search
     told = " ".join(capsys.readouterr().out.split())
     exported = read_items(folder / "set.jsonl")
     assert {item.id for item in exported} == {f"q{q.item.id}" for q in suspects if q not in bad}
+    planted = len(plan_key_readings(found, open_base(folder / "kb")).planted)
     assert f"{len(suspects) * 2} calls" in told
+    assert f"{planted} more calls to {api.model}" in told  # the writer reads no planted keys
+    assert len(suspects) >= planted > 5
+    assert f"Together {len(suspects) * 2 + planted} calls" in told
     assert "Expect 0.0% bad keys among those that survive (95% CI 0.0 to " in told
     asked = len(api.bodies)
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0, "--force") == 0
@@ -109,8 +119,9 @@ def test_a_reader_that_cannot_be_reached_is_named_and_the_others_count_by_hand(s
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     assert {item.id for item in read_items(folder / "set.jsonl")} == sound
     assert f"{gone} could not read the keys" in " ".join(capsys.readouterr().out.split())
+    plan = dataclasses.replace(plan_key_readings(found, open_base(folder / "kb")), readers=[gone])
     with pytest.raises(ModelError):
-        check_keys(folder / "run", found, open_base(folder / "kb"), [gone], beside=folder / "beside", prices={})
+        check_keys(folder / "run", found, plan, beside=folder / "beside", prices={})
 
 
 def test_a_person_settles_keys_and_the_next_export_goes_by_it(searched):
@@ -137,42 +148,105 @@ def test_readers_must_agree_and_one_that_says_nothing_is_left_out_by_hand(search
         "writer": {first: "", second: "", third: "no option is right", fourth: "check broken"},
     }
     some = dataclasses.replace(found, questions=found.questions[:4])
-    report = report_keys(folder / "run", some, some.questions, readings)
+    report = report_keys(folder / "run", some, some.questions, readings, planted=PlantedKeys(20, 20))
     assert dict(report.verdicts) == {first: "survives", second: "doubtful", third: "rejected", fourth: "doubtful"}
+    assert judge_keys(folder / "run", some, some.questions, readings) == report.verdicts
+    # two keys are flagged; 0.025 = 0.832^20, and of 3 in all at most 2 are seen with a chance of 1 - 0.832^3 > 0.025
+    assert (report.planted, report.noticed, report.bad_share) == (20, 20, 0.0)
+    assert (report.interval.low, report.interval.high, report.interval.level) == (0.0, 1.0, 0.95)
     assert [q.item.id for q in keep_sound(some, report).questions] == [first]
 
 
-def test_the_share_of_bad_keys_that_two_readings_miss_by_hand():
-    # 8 flagged by both, 2 by the first alone, 4 by the second alone: s1 = 8/12, s2 = 8/10, q = 1/15, 14 / 14 = 1 missed
-    flags = [(True, True)] * 8 + [(True, False)] * 2 + [(False, True)] * 4 + [(False, False)] * 50
-    share, interval = estimate_bad_keys(flags, survived=50)
-    assert share == pytest.approx(1 / 50)
-    # the most that two readings can miss of which both flag a share of at least c, by trying all sensitivities
-    s1, s2 = np.meshgrid(np.linspace(0.001, 1, 1000), np.linspace(0.001, 1, 1000))
-    any_flags = s1 + s2 - s1 * s2
-    odds = (1 - any_flags) / any_flags
-    seen, least = (14 * odds[s1 * s2 / any_flags >= c].max() for c in (8 / 14, beta.ppf(0.05, 8, 7)))
-    chance = 1.645 * np.sqrt(seen * (1 + seen / 14))  # 14 / (1 - q) in all, negative binomial
+def test_the_share_of_bad_keys_from_planted_ones_by_hand():
+    # 9 of 10 are noticed; of those flagged 18, 18 x 0.1 / 0.9 = 2 are missed
+    share, interval = estimate_bad_keys(18, survived=50, planted=PlantedKeys(10, 9))
+    assert share == pytest.approx(2 / 50)
+    # the lower limit of 9 of 10 is 0.5550 (Clopper and Pearson's table); at most 18 of N are seen with a chance > 0.025
+    seen, most = np.random.default_rng(0).random((40_000, 70)) < 0.5550, 18
+    while (seen[:, : most + 1].sum(axis=1) <= 18).mean() > 0.025:
+        most += 1
     assert interval.low == 0
-    assert interval.high == pytest.approx((seen + np.hypot(least - seen, chance)) / 50, rel=0.01)
-    assert estimate_bad_keys([(True, True)] * 20, survived=50)[1].high == pytest.approx(1 / 50)  # one may be missed
-    assert estimate_bad_keys([(True, False), (False, False)], survived=1) == (None, None)
+    assert interval.high == pytest.approx((most - 18) / 50, abs=1.01 / 50)  # the simulated chance is not exact
+    # nothing flagged: 0.025^(1/30) = 0.884 and 1 - 0.884 = 0.116 > 0.025 > 0.116^2: one may be missed
+    assert estimate_bad_keys(0, survived=50, planted=PlantedKeys(30, 30))[1].high == pytest.approx(1 / 50)
+    nothing_noticed = estimate_bad_keys(3, survived=50, planted=PlantedKeys(30, 0))
+    assert nothing_noticed.share is None
+    assert (nothing_noticed.interval.low, nothing_noticed.interval.high) == (0, 1)
+    assert estimate_bad_keys(3, survived=50, planted=PlantedKeys(0, 0)) == (None, None)
+    assert estimate_bad_keys(3, survived=0, planted=PlantedKeys(30, 30)) == (None, None)
+    wider, narrower = (estimate_bad_keys(18, survived=50, planted=PlantedKeys(10, 9), level=x)[1] for x in (0.99, 0.8))
+    assert wider.high > interval.high > narrower.high
 
 
-@pytest.mark.parametrize(("bad", "sensitivity"), [(0.05, 0.9), (0.15, 0.7), (0.3, 0.95)])
+def test_planted_keys_are_those_of_other_questions_by_hand():
+    def question(n, text):
+        wrong = (f"no {n}", f"never {n}", f"none {n}")
+        return Paragraph(text=text), Question(wordings=(f"What is {n}?",), answer=f"answer {n}", wrong=wrong)
+
+    asked = [question(n, f"The answer {n} stands here.") for n in range(40)]
+    planted = plant_bad_keys(asked)
+    assert len(planted) == 30
+    for paragraph, changed in planted:
+        original = next(q for _, q in asked if q.wordings == changed.wordings)
+        assert original.answer in paragraph.text
+        assert changed.answer not in paragraph.text
+        assert changed.answer in {q.answer for _, q in asked}
+        assert changed.wrong == original.wrong
+    assert plant_bad_keys(asked[:1]) == []
+    everywhere = " ".join(f"answer {n}" for n in range(40))
+    assert plant_bad_keys([question(n, everywhere) for n in range(3)]) == []
+
+
+def test_readings_of_keys_are_planned_and_priced_by_hand(searched):
+    folder, api = searched
+    found = failing_questions(folder / "run", open_base(folder / "kb"))
+    plan = plan_key_readings(found, open_base(folder / "kb"), checker="x/checker")
+    writer = f"{api.url}#writer"
+    assert list(plan.readers) == [api.model, writer, "x/checker"]
+    assert list(plan.planted_to) == [api.model, "x/checker"]
+    assert plan.calls == 3 * len(found.questions) + 2 * len(plan.planted)
+    free, paid = Price(input_usd=0, output_usd=0), Price(input_usd=0, output_usd=1e6)  # 1 USD a token
+    prices = {api.model: free, writer: paid, "x/checker": free}
+    each = plan.money_usd_most(prices) / len(found.questions)  # what the longest reply of the writer costs
+    assert plan.money_usd_most(prices | {api.model: paid}) == pytest.approx(
+        each * (2 * len(found.questions) + len(plan.planted))
+    )
+    assert plan.money_usd_most({api.model: free}) is None
+    alone = dataclasses.replace(found, condition=dataclasses.replace(found.condition, model=writer))
+    assert list(plan_key_readings(alone, open_base(folder / "kb")).planted_to) == [writer]
+
+
+def test_what_planted_keys_showed_reaches_the_report_by_hand(searched):
+    folder, _ = searched
+    base = open_base(folder / "kb")
+    found = failing_questions(folder / "run", base)
+    plan = plan_key_readings(found, base)
+    kept = {"beside": folder / "beside", "prices": {}}
+    report = check_keys(folder / "run", found, plan, **kept, level=0.9)
+    flagged = sum(has_bad_key(q.item.prompt) for q in found.questions)
+    n = len(plan.planted)
+    assert (report.planted, report.noticed) == (n, n)
+    assert (
+        report.interval
+        == estimate_bad_keys(flagged, survived=report.survived, planted=PlantedKeys(n, n), level=0.9).interval
+    )
+    unread = dataclasses.replace(plan, planted_to=[])
+    nothing = check_keys(folder / "run", found, unread, **kept)
+    assert (nothing.planted, nothing.noticed, nothing.interval) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("bad", "sensitivity"), [(0.05, 0.9), (0.15, 0.7), (0.3, 0.5)])
 def test_the_interval_of_bad_keys_covers_recovers_truth(bad, sensitivity):
-    """300 failing questions, readers that miss independently; 400 exports. The full campaign is in `studies`.
+    """100 failing questions, planted keys as hard to see as bad ones; 400 exports. The campaign is in `studies`.
 
     The standard error of a coverage of 0.95 is 0.011: at least 0.95 - 3 x 0.011.
     """
-    rng, covered, told = np.random.default_rng(5), 0, 0
+    rng, covered = np.random.default_rng(5), 0
     for _ in range(400):
-        is_bad = rng.random(300) < bad
-        flags = is_bad[:, None] & (rng.random((300, 2)) < sensitivity)
-        survives = ~flags.any(axis=1)
-        _, interval = estimate_bad_keys(flags, survived=int(survives.sum()))
-        if interval is not None:
-            told += 1
-            covered += (is_bad & survives).sum() / survives.sum() <= interval.high
-    assert told > 350
-    assert covered / told >= 0.95 - 3 * 0.011
+        is_bad = rng.random(100) < bad
+        flags = is_bad & (rng.random(100) < sensitivity)
+        noticed = int((rng.random(30) < sensitivity).sum())
+        survived = int((~flags).sum())
+        _, interval = estimate_bad_keys(int(flags.sum()), survived=survived, planted=PlantedKeys(30, noticed))
+        covered += (is_bad & ~flags).sum() / survived <= interval.high
+    assert covered / 400 >= 0.95 - 3 * 0.011

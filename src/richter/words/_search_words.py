@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["describe_base_rate", "describe_keys"]
+__all__ = ["describe_base_rate", "describe_key_readings", "describe_keys"]
 
 Found = Any  # a frame or a rate, by its fields
 _FRAMES = {
@@ -31,6 +31,20 @@ def describe_base_rate(frame: Found, rate: Found, *, drawn: bool) -> list[str]:
     ]
 
 
+def describe_key_readings(plan: Found, price: str) -> list[str]:
+    """How many calls it takes to read the keys of failing questions again, and the planted ones, and their price."""
+    n, readings = len(plan.questions), len(plan.questions) * len(plan.readers)
+    readers = ", ".join(plan.readers)
+    lines = [f"Reads {n:,} keys again with the paragraph in view: {readings:,} calls to {readers}."]
+    if plan.planted:
+        lines.append(
+            f"Reads {len(plan.planted):,} planted bad keys to see how many are noticed: "
+            f"{plan.calls - readings:,} more calls to {', '.join(plan.planted_to)}."
+        )
+    lines.append(f"Together {plan.calls:,} calls, {price} (--keys all reads none).")
+    return lines
+
+
 def describe_keys(report: Found, label: str) -> list[str]:
     """What came of reading keys again, the expected share of bad keys that are left, and what to do with doubtful ones.
 
@@ -39,13 +53,21 @@ def describe_keys(report: Found, label: str) -> list[str]:
     counts = f"{report.survived:,} survive, {report.doubtful:,} are doubtful, {report.rejected:,} are rejected"
     lines = [f"{reader} could not read the keys: {why}" for reader, why in report.unreachable.items()]
     lines.append(f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}.")
-    if report.interval is None or report.bad_share is None:
-        lines.append("The share of bad keys among those that survive is unknown.")
-    else:
-        limits = f"{report.interval.level:.0%} CI {100 * report.interval.low:.1f} to {100 * report.interval.high:.1f}"
-        lines.append(f"Expect {100 * report.bad_share:.1f}% bad keys among those that survive ({limits}).")
+    lines += _describe_bad_share(report)
     if report.doubtful:
         lines.append(f"Settle doubtful keys by hand: {label}")
-    elif report.interval is None:
+    elif report.bad_share is None:
         lines.append(f"Label some keys by hand to know it: {label}")
     return lines
+
+
+def _describe_bad_share(report: Found) -> list[str]:
+    """The expected share of bad keys with its interval, and what it rests on."""
+    rests_on = f"{report.noticed:,} of {report.planted:,} planted bad keys were noticed"
+    if report.bad_share is None:
+        why = f": {rests_on}" if report.planted else ""
+        return [f"The share of bad keys among those that survive is unknown{why}."]
+    limits = f"{report.interval.level:.0%} CI {100 * report.interval.low:.1f} to {100 * report.interval.high:.1f}"
+    if report.interval.method.startswith("clopper-pearson"):
+        rests_on = f"{report.labelled:,} keys were labelled by people"
+    return [f"Expect {100 * report.bad_share:.1f}% bad keys among those that survive ({limits}): {rests_on}."]

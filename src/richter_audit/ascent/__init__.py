@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from richter_audit.ascent._outcome import *
     from richter_audit.ascent._patterns import *
     from richter_audit.ascent._pilot import *
+    from richter_audit.ascent._planted_keys import *
     from richter_audit.ascent._population import *
     from richter_audit.ascent._portfolio import *
     from richter_audit.ascent._predict import *

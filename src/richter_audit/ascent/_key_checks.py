@@ -1,34 +1,34 @@
 """Keys are suspects: failing questions read again with their paragraph in view, and what share of keys is still bad."""
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Unpack
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import ndtri
-from scipy.stats import beta
 
 from richter.errors import ModelError, TooFewErrors
+from richter.models import Price, price_of
 from richter.records import Answer, Interval, Item, Paragraph, Question, Result
+from richter.stats import clopper_pearson
 from richter.store import Call, Place, RunLike, has_ledger, open_ledger, run_part
 from richter.texts import remove_thoughts
 from richter_audit.ascent._failing import FailingQuestion, FailingSet
 from richter_audit.ascent._outcome import question_of, row_of
+from richter_audit.ascent._planted_keys import PlantedKeys, estimate_bad_keys, plant_bad_keys
 from richter_audit.ascent._question_prompts import CHECK, check_messages, read_check
-from richter_audit.ascent._questions import KEY
+from richter_audit.ascent._questions import CHARACTERS_A_TOKEN, KEY
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
 
 __all__ = [
+    "KeyReadings",
     "KeyReport",
     "check_keys",
     "draw_key_labels",
-    "estimate_bad_keys",
+    "judge_keys",
     "keep_sound",
-    "key_readers",
+    "plan_key_readings",
     "read_readings",
     "report_keys",
     "suspect_questions",
@@ -36,7 +36,8 @@ __all__ = [
 
 READINGS, LABELS = "keys", "key-labels"  # parts of a search: what models said of its keys, what people said
 NOTE = "key readings"
-BROKEN = "check broken"  # a reading that says nothing
+BROKEN, NONE_RIGHT = "check broken", "no option is right"  # a reading that says nothing, one that finds no right key
+SYSTEM_TOKENS = 150  # of the request to read a key, beside the paragraph and the question
 MIN_LABELS = 20  # labelled surviving keys from which the share of bad ones is taken
 KeyVerdict = Literal["survives", "doubtful", "rejected"]
 
@@ -46,7 +47,8 @@ class KeyReport(Result):
     """What came of reading the keys of failing questions again.
 
     `survived` keys are right by every reader, `rejected` ones by none, `doubtful` ones by some. `bad_share` is the
-    expected share of bad keys among those that survived, None where neither readers nor labels tell.
+    expected share of bad keys among those that survived, None where neither planted keys nor labels tell. Readers
+    noticed `noticed` of `planted` questions that had no right option.
     """
 
     unwritten: ClassVar = ("verdicts",)
@@ -56,6 +58,8 @@ class KeyReport(Result):
     doubtful: int
     rejected: int
     labelled: int
+    planted: int
+    noticed: int
     bad_share: float | None
     interval: Interval | None
     verdicts: Mapping[str, KeyVerdict]  # by item
@@ -75,19 +79,59 @@ def _writers(questions: Sequence[FailingQuestion], base: KnowledgeBase) -> dict[
     return {name: by_row[row][at] if at < len(by_row[row]) else None for name, (row, at) in places.items()}
 
 
-def key_readers(
-    suspects: Sequence[FailingQuestion], base: KnowledgeBase, tested: str, checker: str | None
-) -> list[str]:
-    """Who reads keys again: the tested model, those who wrote the questions, and a checker where there is one."""
-    writers = sorted(filter(None, _writers(suspects, base).values()))
-    return list(dict.fromkeys(filter(None, (tested, *writers, checker))))
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class KeyReadings:
+    """The keys to be read again, the planted ones, and by whom: `planted` ones by `planted_to` alone."""
+
+    suspects: Sequence[FailingQuestion]
+    questions: Sequence[tuple[Paragraph, Question]]  # of the suspects, with their paragraphs
+    readers: Sequence[str]
+    planted: Sequence[tuple[Paragraph, Question]]
+    planted_to: Sequence[str]
+
+    @property
+    def calls(self) -> int:
+        """How many calls all readings take."""
+        return len(self.questions) * len(self.readers) + len(self.planted) * len(self.planted_to)
+
+    def money_usd_most(self, prices: Mapping[str, Price]) -> float | None:
+        """What all readings cost at most, by the longest replies; None where a price is unknown."""
+        money = 0.0
+        for asked, readers in ((self.questions, self.readers), (self.planted, self.planted_to)):
+            lengths = [len(check_messages(*each, turn="again")[-1]["content"]) for each in asked]
+            tokens = [length // CHARACTERS_A_TOKEN + SYSTEM_TOKENS for length in lengths]
+            for price in (price_of(reader, prices) for reader in readers):
+                if price is None:
+                    return None
+                money += sum(price.cost(n, CHECK.max_tokens) for n in tokens)
+        return money
+
+
+def plan_key_readings(failing: FailingSet, base: KnowledgeBase, *, checker: str | None = None) -> KeyReadings:
+    """Which keys are read again, and by whom: the tested model, those who wrote the questions, and a checker.
+
+    The writers passed these keys once, and what they missed they miss again. So planted keys are read by the others,
+    and by writers only where there is nobody else.
+    """
+    suspects = suspect_questions(failing, base)
+    rows = [row_of(q.item.id) for q in suspects]
+    paragraphs = base.paragraphs(rows) if rows else []
+    questions = [(paragraph, _as_question(q)) for q, paragraph in zip(suspects, paragraphs, strict=True)]
+    writers = sorted(filter(None, set(_writers(suspects, base).values())))
+    readers = list(dict.fromkeys(filter(None, (failing.condition.model, *writers, checker)))) if suspects else []
+    return KeyReadings(
+        suspects=suspects,
+        questions=questions,
+        readers=readers,
+        planted=plant_bad_keys(questions),
+        planted_to=[reader for reader in readers if reader not in writers] or readers,
+    )
 
 
 def check_keys(
     run: RunLike,
     failing: FailingSet,
-    base: KnowledgeBase,
-    readers: Sequence[str],
+    plan: KeyReadings,
     *,
     beside: RunLike,
     level: float = 0.95,
@@ -99,18 +143,19 @@ def check_keys(
     of the search. What people said of keys (`draw_key_labels`) goes before the readers. A reader that cannot be asked
     is left out and named; where none can be, `ModelError` is raised.
     """
-    suspects = suspect_questions(failing, base)
-    rows = [row_of(q.item.id) for q in suspects]
-    paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if rows else {}
     readings: dict[str, dict[str, str]] = {}
+    noticed: dict[str, list[str]] = {}
     unreachable: dict[str, ModelError] = {}
     with open_ledger(beside, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
             for name, reader in opened.items():
-                readings[name] = await _read_keys(asker, reader, suspects, paragraphs)
+                reasons = await _read_keys(asker, reader, plan.questions)
+                readings[name] = {q.item.id: reason for q, reason in zip(plan.suspects, reasons, strict=True)}
+                if name in plan.planted_to:
+                    noticed[name] = await _read_keys(asker, reader, plan.planted)
 
-        for reader in readers:
+        for reader in plan.readers:
             try:
                 check_models([reader], calls)
                 with_models(ledger, [reader], work, {"context_tokens": 4096, **calls})
@@ -120,21 +165,23 @@ def check_keys(
         raise next(iter(unreachable.values()))
     with open_ledger(run_part(run, READINGS), mode="write") as ledger:
         ledger.set_note(NOTE, readings)
-    report = report_keys(run, failing, suspects, readings, level=level)
+    report = report_keys(run, failing, plan.suspects, readings, planted=_count_noticed(noticed), level=level)
     return dataclasses.replace(report, unreachable={reader: error.what for reader, error in unreachable.items()})
 
 
-async def _read_keys(
-    asker: Asker, reader: Model, suspects: Sequence[FailingQuestion], paragraphs: Mapping[int, Paragraph]
-) -> dict[str, str]:
-    """Why a reader finds each key bad, by item; "" where it finds it right."""
-    asked = [(q.item.id, paragraphs[row_of(q.item.id)], _as_question(q)) for q in suspects]
-    asks = [(check_messages(paragraph, question, turn="again"), CHECK) for _, paragraph, question in asked]
-    given = await replies(asker, reader, asks)
-    return {
-        name: read_check(remove_thoughts(reply).text, question, turn="again").replace("given away", "")
-        for (name, _, question), reply in zip(asked, given, strict=True)
-    }
+def _count_noticed(reasons: Mapping[str, Sequence[str]]) -> PlantedKeys:
+    """How many planted keys were read by anybody, and of how many a reader said that no option is right."""
+    by_key = [{reason for reason in own if reason != BROKEN} for own in zip(*reasons.values(), strict=True)]
+    return PlantedKeys(planted=sum(map(bool, by_key)), noticed=sum(NONE_RIGHT in own for own in by_key))
+
+
+async def _read_keys(asker: Asker, reader: Model, asked: Sequence[tuple[Paragraph, Question]]) -> list[str]:
+    """Why a reader finds each key bad; "" where it finds it right."""
+    given = await replies(asker, reader, [(check_messages(*each, turn="again"), CHECK) for each in asked])
+    return [
+        read_check(remove_thoughts(reply).text, question, turn="again").replace("given away", "")
+        for (_, question), reply in zip(asked, given, strict=True)
+    ]
 
 
 def _as_question(q: FailingQuestion) -> Question:
@@ -143,42 +190,59 @@ def _as_question(q: FailingQuestion) -> Question:
     return Question(wordings=(q.item.prompt,), answer=q.item.reference, wrong=others or (q.said[:400],))
 
 
+def judge_keys(
+    run: RunLike,
+    failing: FailingSet,
+    suspects: Sequence[FailingQuestion],
+    readings: Mapping[str, Mapping[str, str]],
+) -> dict[str, KeyVerdict]:
+    """The verdict on every failing question's key, by item, from people's labels and from what readers said."""
+    labels, _ = read_key_labels(run)
+    verdicts: dict[str, KeyVerdict] = {q.item.id: "survives" for q in failing.questions}
+    for q in suspects:
+        verdicts[q.item.id] = _key_verdict(_objections(readings, q), labels.get(q.item.id))
+    return verdicts
+
+
 def report_keys(
     run: RunLike,
     failing: FailingSet,
     suspects: Sequence[FailingQuestion],
     readings: Mapping[str, Mapping[str, str]],
     *,
+    planted: PlantedKeys,
     level: float = 0.95,
 ) -> KeyReport:
-    """The verdict on every failing question's key, and the expected share of bad ones among those that survive."""
-    labels, drawn = read_key_labels(run)
-    verdicts: dict[str, KeyVerdict] = {q.item.id: "survives" for q in failing.questions}
-    for q in suspects:
-        reasons = (own.get(q.item.id, BROKEN) for own in readings.values())
-        objections = [bool(reason) for reason in reasons if reason != BROKEN]
-        verdicts[q.item.id] = _key_verdict(objections, labels.get(q.item.id))
-    flags = [_pair(readings, q.item.id) for q in suspects]
+    """The verdicts on keys, and the expected share of bad ones among those that survive."""
+    verdicts = judge_keys(run, failing, suspects, readings)
     counts = Counter(verdicts.values())
+    labels, drawn = read_key_labels(run)
     sampled = [labels[name] for name in drawn if name in labels]
     share: float | None
     interval: Interval | None
     if len(sampled) >= MIN_LABELS:
         share, interval = _labelled_share(sampled, level)
     else:
-        share, interval = estimate_bad_keys(
-            [f for f in flags if f is not None], survived=counts["survives"], level=level
-        )
+        flagged = sum(any(_objections(readings, q)) for q in suspects)
+        share, interval = estimate_bad_keys(flagged, survived=counts["survives"], planted=planted, level=level)
     return KeyReport(
         readers=tuple(readings),
         survived=counts["survives"],
         doubtful=counts["doubtful"],
         rejected=counts["rejected"],
         labelled=len(labels),
+        planted=planted.planted,
+        noticed=planted.noticed,
         bad_share=share,
         interval=interval,
         verdicts=verdicts,
     )
+
+
+def _objections(readings: Mapping[str, Mapping[str, str]], q: FailingQuestion) -> list[bool]:
+    """Whether each reader that said something of a key objects to it."""
+    reasons = (own.get(q.item.id, BROKEN) for own in readings.values())
+    return [bool(reason) for reason in reasons if reason != BROKEN]
 
 
 def _key_verdict(objections: Sequence[bool], is_bad: bool | None) -> KeyVerdict:
@@ -190,63 +254,11 @@ def _key_verdict(objections: Sequence[bool], is_bad: bool | None) -> KeyVerdict:
     return "rejected" if objections[0] else "survives"
 
 
-def _pair(readings: Mapping[str, Mapping[str, str]], name: str) -> tuple[bool, bool] | None:
-    """Whether the first reader, and whether any other, objects to a key; None where either gave no reading."""
-    first, *others = [readings[reader].get(name, BROKEN) for reader in readings] or [BROKEN]
-    usable = [reason for reason in others if reason != BROKEN]
-    return None if first == BROKEN or not usable else (bool(first), any(usable))
-
-
-class BadKeys(NamedTuple):
-    """The expected share of bad keys with its interval; both None where no reading can say."""
-
-    share: float | None
-    interval: Interval | None
-
-
-def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> BadKeys:
-    """The expected share of bad keys among `survived` ones, from two readings of each key, and its interval.
-
-    By capture and recapture (Lincoln and Petersen): of the keys that one reading flags, the share that the other flags
-    too is its sensitivity, s1 and s2. Bad keys that both miss are then F q / (1 - q), with F the keys that any flags
-    and q = (1 - s1) (1 - s2). Where both flag a share c of F, q / (1 - q) is at most w(c) = (1 - c)^2 / (4 c), which it
-    is for equal sensitivities. The upper limit of the keys missed is F w(c) + sqrt(a^2 + z^2 F w (1 + w)), with
-    a = F w(l) - F w(c) at the lower Clopper-Pearson limit l of c, and the second term for the chance of missing so
-    many; it is at least one key. The lower limit is 0. Flags of good keys make sensitivities look lower, so that the
-    share is then overstated. Bad keys that every reader takes for good are not seen: only labels by people show those.
-    None where no key was flagged by both.
-    """
-    pairs = np.asarray(flags, dtype=bool).reshape(-1, 2)
-    both = int((pairs[:, 0] & pairs[:, 1]).sum())
-    first, second = (int(n) for n in pairs.sum(axis=0))
-    if both == 0 or survived == 0:
-        return BadKeys(None, None)
-    flagged = first + second - both
-    q = (1 - both / first) * (1 - both / second)
-    share = flagged * q / (1 - q) / survived
-    seen, least = (flagged * _missed_at_worst(c) for c in (both / flagged, _lower_limit(both, flagged, 1 - level)))
-    chance = float(ndtri(level)) * math.sqrt(seen * (1 + seen / flagged))
-    high = max(1.0, seen + math.hypot(least - seen, chance)) / survived
-    interval = Interval(low=0.0, high=min(1.0, high), level=level, method="capture and recapture of two readings")
-    return BadKeys(min(1.0, share), interval)
-
-
-def _missed_at_worst(alike: float) -> float:
-    """The most bad keys that two readings miss for each that any flags, where both flag a share `alike` of those."""
-    return (1 - alike) ** 2 / (4 * alike)
-
-
-def _lower_limit(count: int, n: int, risk: float) -> float:
-    """Clopper and Pearson's lower limit of a share."""
-    return float(beta.ppf(risk, count, n - count + 1)) if count else 0.0
-
-
 def _labelled_share(is_bad: Sequence[bool], level: float) -> tuple[float, Interval]:
     """The share of bad keys in a random sample that people labelled, with Clopper and Pearson's interval."""
-    bad, n, risk = sum(is_bad), len(is_bad), (1 - level) / 2
-    low = _lower_limit(bad, n, risk)
-    high = float(beta.ppf(1 - risk, bad + 1, n - bad)) if bad < n else 1.0
-    return bad / n, Interval(low=low, high=high, level=level, method="clopper-pearson on labelled keys")
+    bad, n = sum(is_bad), len(is_bad)
+    interval = clopper_pearson(bad, n, level=level)
+    return bad / n, dataclasses.replace(interval, method="clopper-pearson on labelled keys")
 
 
 # ---- people --------------------------------------------------------------------------------------------------------

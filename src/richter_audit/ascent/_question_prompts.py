@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from richter.records import Decoding, Paragraph, Question, fence, last_object, printable, storable
@@ -121,6 +121,15 @@ def read_check(reply: str, question: Question, *, turn: str = "check") -> str:
     if chosen != {question.answer}:
         return "another option is right"
     return "given away" if body and body.get("given_away") is True else ""
+
+
+def replace_right_option(question: Question, paragraph: Paragraph, others: Iterable[str]) -> Question | None:
+    """The question with its key replaced by the first of `others` that does not stand in the text, or None."""
+    known = {normalise(option) for option in (question.answer, *question.wrong)}
+    for other in others:
+        if normalise(other) not in known and not _stands_in(other, paragraph.text):
+            return dataclasses.replace(question, answer=other)
+    return None
 
 
 def _shuffled_options(question: Question, turn: str) -> list[str]:

@@ -11,7 +11,7 @@ from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.models import resolve
 from richter.store import Place
-from richter.words import describe_keys
+from richter.words import describe_key_readings, describe_keys
 from richter_audit.ascent import (
     FailingSet,
     base_of,
@@ -19,11 +19,11 @@ from richter_audit.ascent import (
     draw_key_labels,
     failing_questions,
     judge_answers,
+    judge_keys,
     keep_sound,
     keep_stable,
-    key_readers,
+    plan_key_readings,
     read_readings,
-    report_keys,
     suspect_questions,
 )
 from richter_audit.bench import write_set
@@ -105,20 +105,16 @@ def _with_sound_keys(
     if base is None:
         say("Keys not read again: the base does not lie where it was (--kb).", soft_wrap=True)
         return found
-    suspects = suspect_questions(found, base)
-    if not suspects:
+    plan = plan_key_readings(found, base, checker=resolve(checker).name if checker else None)
+    if not plan.suspects:
         return found  # the keys came with the base
-    readers = key_readers(suspects, base, found.condition.model, resolve(checker).name if checker else None)
-    say(
-        f"Reads {len(suspects):,} keys again with the paragraph in view: {len(suspects) * len(readers):,} calls to "
-        f"{', '.join(readers)} (--keys all reads none).",
-        soft_wrap=True,
-    )
+    for line in describe_key_readings(plan, price_at_most(plan.money_usd_most(calls.prices))):
+        say(line, soft_wrap=True)
     if calls.dry_run:
         return found
     try:
         with calls.opened(None) as asked:
-            report = check_keys(source, found, base, readers, beside=beside, **asked)
+            report = check_keys(source, found, plan, beside=beside, **asked)
     except ModelError as error:
         raise ModelError(
             f"Nobody could read the keys of these questions again: {error.what}",
@@ -143,10 +139,11 @@ def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
         raise InputError(f"Nobody has read the keys of {run} again.", remedy="Run `richter search export` first.")
     base = open_base(folder)
     failing = failing_questions(run, base)
-    report = report_keys(run, failing, suspect_questions(failing, base), readings)
-    place = draw_key_labels(run, failing, report.verdicts, n=n, rng=np.random.default_rng(seed))
+    verdicts = judge_keys(run, failing, suspect_questions(failing, base), readings)
+    place = draw_key_labels(run, failing, verdicts, n=n, rng=np.random.default_rng(seed))
     say = console().print
-    say(f"{report.doubtful:,} doubtful keys and up to {n:,} others drawn at random are ready to label.")
+    doubtful = sum(verdict == "doubtful" for verdict in verdicts.values())
+    say(f"{doubtful:,} doubtful keys and up to {n:,} others drawn at random are ready to label.")
     say(f"Level 0: the key is right by the text. Next: richter label {quote(str(place))}", soft_wrap=True)
 
 
