@@ -5,6 +5,7 @@ Colours are CSS variables (`page/tokens.css`), so one drawing serves the light p
 """
 
 import dataclasses
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -12,6 +13,8 @@ from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 from richter.report._tokens import light_colours
+from richter.words._numbers import number
+from richter.words._numbers import percent as percent_words
 
 __all__ = ["Figure", "figure_svg"]
 
@@ -20,6 +23,7 @@ Numbered = Sequence[tuple[int, Row]]
 Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
 MOST_PANELS = 24
+MOST_BESIDE = 16  # letters of names that stand at the left of their lanes, with values at the right
 # resvg reads neither system-ui nor the system's choice of sans-serif: it needs families by name
 FAMILIES = (
     "system-ui,Segoe UI,Roboto,Helvetica Neue,Helvetica,Arial,Liberation Sans,DejaVu Sans,Noto Sans,Open Sans,Ubuntu,"
@@ -234,7 +238,14 @@ def interval_panel(
         if row["low"] is not None and row["high"] is not None:
             marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour(row), row=k, size=5))
         marks.append(Mark(kind="dot", at=[(row[value], y)], colour=colour(row), row=k, size=4.5))
-    return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks)
+    beside = max(map(len, names), default=0) <= MOST_BESIDE and len(shown) == len(names)
+    if beside:
+        told = [percent_words(row[value]) if percent else number(row[value], digits=2) for _, row in shown]
+        marks += [
+            Mark(kind="label", at=[(math.inf, place[row[label]])], text=text)
+            for (_, row), text in zip(shown, told, strict=True)
+        ]
+    return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks, beside=beside)
 
 
 def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:

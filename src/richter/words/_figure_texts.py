@@ -277,13 +277,14 @@ def describe_against_labels(rows: Sequence[Row]) -> Says:
 
 
 def describe_biases(rows: Sequence[Row]) -> Says:
-    """The largest bias of a judge."""
-    largest = max(rows, key=lambda r: abs(r["estimate"]))
+    """The largest bias of a judge that is shown; of none shown the largest one seen."""
+    shown = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
+    largest = max(shown or rows, key=lambda r: abs(r["estimate"]))
     sides = {"length": "longer answers", "formatting": "formatted answers", "family": "its own family's answers"}
-    return (
-        f"{largest['judge']} passes {sides[largest['kind']]} {signed(largest['estimate'])} points more often.",
-        "What a judge's grades depend on among equally correct answers.",
-    )
+    how = f"{number(abs(largest['estimate']), digits=2)} points {'more' if largest['estimate'] > 0 else 'less'} often"
+    finding = f"{largest['judge']} passes {sides[largest['kind']]} {how}."
+    reading = "What a judge's grades depend on among equally correct answers. An interval that holds 0 shows no bias."
+    return finding if shown else f"No bias is shown. The largest seen: {finding}", reading
 
 
 def describe_overcall(rows: Sequence[Row], reference: Any) -> Says:
