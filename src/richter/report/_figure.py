@@ -13,7 +13,6 @@ from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 from richter.report._tokens import light_colours
-from richter.words._numbers import number
 from richter.words._numbers import percent as percent_words
 
 __all__ = ["Figure", "figure_svg"]
@@ -232,7 +231,7 @@ def interval_panel(
     place = {name: k for k, name in enumerate(names)}
     shown = [(k, r) for k, r in rows if r[label] in place and r[value] is not None]
     reach = [v for _, r in shown for v in (r["low"], r["high"], r[value])] + ([] if against is None else [against])
-    marks = [] if against is None else [dashed((against, 0), (against, len(names) - 1))]
+    marks = [] if against is None else [dashed((against, -0.4), (against, len(names) - 0.6))]
     for k, row in shown:
         y = place[row[label]]
         if row["low"] is not None and row["high"] is not None:
@@ -240,12 +239,23 @@ def interval_panel(
         marks.append(Mark(kind="dot", at=[(row[value], y)], colour=colour(row), row=k, size=4.5))
     beside = max(map(len, names), default=0) <= MOST_BESIDE and len(shown) == len(names)
     if beside:
-        told = [percent_words(row[value]) if percent else number(row[value], digits=2) for _, row in shown]
+        digits = _digits_for(reach)
         marks += [
-            Mark(kind="label", at=[(math.inf, place[row[label]])], text=text)
-            for (_, row), text in zip(shown, told, strict=True)
+            Mark(
+                kind="label",
+                at=[(math.inf, place[row[label]])],
+                text=percent_words(row[value]) if percent else f"{row[value]:,.{digits}f}",
+            )
+            for _, row in shown
         ]
     return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks, beside=beside)
+
+
+def _digits_for(reach: Sequence[float | None]) -> int:
+    """The decimals of values that are read on an axis with this reach."""
+    known = [v for v in reach if v is not None and math.isfinite(v)]
+    width = max(known, default=1.0) - min(known, default=0.0)
+    return 0 if width >= 100 else 1 if width >= 5 else 2
 
 
 def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:

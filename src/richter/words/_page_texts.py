@@ -403,7 +403,7 @@ def describe_levels(document: Document) -> str:
         return text
     ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
     return (
-        f"{text} Comparisons that are tested together share one risk of {number(100 * (1 - usual))}% (Holm's rule). "
+        f"{text} Comparisons that are tested together share one risk of {number(100 * (1 - usual))}% (Holm). "
         f"So some intervals are wider: {' to '.join(ends)}."
     )
 
