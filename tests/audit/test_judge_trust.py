@@ -210,3 +210,18 @@ def test_the_page_draws_the_judge_against_labels_by_hand(tmp_path: Path) -> None
         "specificity": pytest.approx(judge[people].mean()),
     }
     assert all(row["low"] < row["estimate"] <= row["high"] for row in drawn.rows)
+
+
+def test_a_table_with_grades_of_a_judge_and_labels_has_the_figure_by_hand(tmp_path: Path) -> None:
+    """People call 20 answers right and 20 wrong; the judge passes 18 of the former and 4 of the latter."""
+    rows = [
+        {"item": f"q{i}", "model": model, "correct": judge, "graded_by": "judge-x", "human_correct": human}
+        for model in ("old", "new")
+        for i, (judge, human) in enumerate([(1, 1)] * 9 + [(0, 1)] + [(1, 0)] * 2 + [(0, 0)] * 8)
+    ]
+    path = tmp_path / "graded.csv"
+    pl.DataFrame(rows).write_csv(path)
+    drawn = figures(measure_run(path).to_dict())["judges-labels"]
+    found = {row["statistic"]: row["estimate"] for row in drawn.rows}
+    assert found["agreement"] == pytest.approx(34 / 40)
+    assert (found["sensitivity"], found["specificity"]) == (pytest.approx(16 / 20), pytest.approx(18 / 20))

@@ -104,6 +104,9 @@ def test_evidence_opens_at_what_matters_and_filters_by_hand(browser: Browser) ->
     broken = {k for k in new if k not in old}
     assert int(counts["better"].split()[-1]) >= len(fixed)
     assert int(counts["worse"].split()[-1]) >= len(broken)
+    assert (counts["fixed"], counts["broken"]) == (f"fixed {len(fixed)}", f"broken {len(broken)}")
+    show(browser, "broken")
+    assert said(browser).startswith(f"1 to 10 of {len(broken)} questions") or len(broken) < 10
     show(browser, "worse")
     changes = "return [...new Set([...document.querySelectorAll('.items article')].map((n) => n.dataset.change))]"
     assert browser.script(changes) == ["worse"]

@@ -14,6 +14,7 @@ from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict, plain
+from richter.report import figures
 from richter.report._claim_list import claim_rows, pair_matrix
 from richter.report._first_screen import first_screen
 from richter.report._markdown import interval_bar
@@ -92,6 +93,74 @@ def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
     together = [dataclasses.replace(c, family=Family(method="Holm", size=1200)) for c in claims]
     words = lines_of(of(*together, conditions=("a", "b", "c")))
     assert words["By how much"].endswith("+9.0). Intervals are adjusted for 1,200 comparisons.")
+
+
+def board(estimates: dict[tuple[str, str], float], **more: Any) -> dict[str, Any]:
+    """Three or more conditions with these differences shown, each at 99% for three comparisons."""
+    first = claim("accuracy", Verdict.VERIFIED, 0.05, 0.01, primary=True)
+    claims = [
+        dataclasses.replace(
+            first,
+            conditions=pair,
+            estimate=d,
+            interval=Interval(low=d - 0.02, high=d + 0.02, level=0.99, method="by hand"),
+            family=Family(method="Holm", size=3),
+        )
+        for pair, d in estimates.items()
+    ]
+    return of(*claims, conditions=tuple(sorted({n for pair in estimates for n in pair})), **more)
+
+
+def test_of_more_than_two_leaders_only_the_best_is_held_against_the_nearest_by_hand() -> None:
+    """b, c and d beat a alike: three lead, so one of them is enough; of two both are said."""
+    three = {("a", "b"): 0.1, ("a", "c"): 0.1, ("a", "d"): 0.1}
+    assert "Also" not in lines_of(board(three))["By how much"]
+    two = {("a", "b"): 0.1, ("a", "c"): 0.1}
+    assert "Also, c leads a" in lines_of(board(two))["By how much"]
+
+
+def test_a_ranking_draws_every_condition_that_the_first_screen_names() -> None:
+    """Of 20 the best one beats the last only: the tenth and the last are drawn, and its place is said."""
+    names = tuple(f"c{k:02d}" for k in range(20))
+    whole = document(names)
+    for k, condition in enumerate(whole["conditions"]):
+        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.02 * k}
+    claims = [dict(c) for c in whole["claims"]]
+    for c in claims:
+        lead = set(c["conditions"]) == {"c00", "c19"}
+        c |= {"measure": "accuracy", "primary": True, "side": "worse" if lead else "open"}
+        c |= {"verdict": "refuted" if lead else "undecided"}
+    drawn = figures({**whole, "claims": claims})["floors-ranking"]
+    assert drawn.panels[0].y.names == (*names[:10], "c19")
+    assert "c19 (place 20)" in drawn.reading
+    rows = [mark.row for mark in drawn.panels[0].marks if mark.kind == "dot"]
+    assert rows == [*range(10), 19]
+
+
+def test_wider_levels_are_explained_once_by_hand() -> None:
+    wide = without_marks(first_screen(board({("a", "b"): 0.1, ("a", "c"): 0.2, ("b", "c"): 0.1}))["levels"])
+    assert wide.startswith("95% CI: the values that fit the data. It misses the truth in at most 5 of 100")
+    assert wide.endswith("share one risk of 5% (Holm). So some intervals are wider: 99%.")
+    usual = without_marks(first_screen(of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)))["levels"])
+    assert "Holm" not in usual
+
+
+def test_the_next_step_opens_what_changed_only_where_all_is_decided() -> None:
+    """As `next_steps` says it: decided, in a run that ended, by grades that are not an unchecked judge's."""
+    shown = claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)
+    assert first_screen(of(shown))["is_settled"]
+    assert not first_screen(of(dataclasses.replace(shown, verdict=Verdict.UNDECIDED)))["is_settled"]
+    assert not first_screen(of(shown, run={"name": "x", "state": "in progress"}))["is_settled"]
+    judged = of(shown)
+    judged["claims"][0]["basis"] = "judge, unchecked"
+    assert not first_screen(judged)["is_settled"]
+
+
+def test_who_graded_is_said_also_of_an_unchecked_judge() -> None:
+    whole = of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True))
+    whole |= {"signature": {"basis": "grades from your file (520 answers); no human labels"}}
+    whole["first_lines"] = {**whole["first_lines"], "doubt": "Graded by j; nobody checked it."}
+    assert "grades from your file (520 answers), no human labels" in first_screen(whole)["facts"]
 
 
 KINDS = {

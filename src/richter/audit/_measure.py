@@ -33,7 +33,12 @@ from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, versions
 from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
-from richter.audit._rating_agreement import JudgesSection, judges_section, measure_agreement
+from richter.audit._rating_agreement import (
+    JudgesSection,
+    agreement_by_labels,
+    judges_section,
+    measure_agreement,
+)
 from richter.audit._results import (
     SCHEMA,
     Check,
@@ -392,15 +397,17 @@ def _calibrated(study: RunStudy, source: Source | Dataset, *, stated: bool = Fal
 
 
 def _measure_judges(study: RunStudy) -> JudgesSection | NoSection:
-    """How far raters agree."""
+    """How far raters agree, and each judge with human labels."""
     records = study.records
+    trust = study_judges(records.tables, level=study.level)
     if len({(r.kind, r.rater) for r in records.ratings}) < 2:
+        if trust is not None and any(judge.agreement is not None for judge in trust.judges):
+            return judges_section(records, agreement_by_labels(trust, file=records.name))
         return _missing(
             "One rater alone: nobody to agree with.",
             f"richter audit --only judge {records.command} --judges MODEL,MODEL --limit 60",
         )
     rng = np.random.default_rng(study.seed)
-    trust = study_judges(records.tables, level=study.level)
     found = measure_agreement(records.ratings_file(), rng=rng, file=records.name)
     study.agreement = dataclasses.replace(found, trust=trust)
     return judges_section(records, study.agreement)

@@ -264,6 +264,13 @@ class JudgesSection(Result):
     self_judging: SelfJudging | None
 
 
+def agreement_by_labels(trust: JudgeTrust, *, file: str) -> AgreementReport:
+    """What human labels say of judges in a source without a second rating of severity."""
+    return AgreementReport(
+        file=file, kinds={}, groups={}, by=None, references={}, corrected={}, stratified=False, trust=trust
+    )
+
+
 def judges_section(records: RunRecords, report: AgreementReport) -> JudgesSection:
     """The section on judges."""
     held = report.references.get("judge")

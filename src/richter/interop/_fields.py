@@ -150,7 +150,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # names that are acted on (docs/reference/columns.md lists them); of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
-    "item": _set("item item_id id question_id doc_id test_case testcase qid sample_id example_id task_id case_id test_id prompt_id"
+    "item": _set("item item_id id question_id doc_id test_case testcase qid sample_id example_id task_id"
+                 " case_id test_id prompt_id"
                  " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"
                  " frage_id frage_nr frage_no id_pregunta pregunta identifiant n_question question_no question_nr"
                  " question_number 質問id 問題番号 番号"),

@@ -5,6 +5,7 @@ Colours are CSS variables (`page/tokens.css`), so one drawing serves the light p
 """
 
 import dataclasses
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -12,6 +13,7 @@ from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 from richter.report._tokens import light_colours
+from richter.words._numbers import percent as percent_words
 
 __all__ = ["Figure", "figure_svg"]
 
@@ -20,6 +22,7 @@ Numbered = Sequence[tuple[int, Row]]
 Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
 MOST_PANELS = 24
+MOST_BESIDE = 16  # letters of names that stand at the left of their lanes, with values at the right
 # resvg reads neither system-ui nor the system's choice of sans-serif: it needs families by name
 FAMILIES = (
     "system-ui,Segoe UI,Roboto,Helvetica Neue,Helvetica,Arial,Liberation Sans,DejaVu Sans,Noto Sans,Open Sans,Ubuntu,"
@@ -228,13 +231,31 @@ def interval_panel(
     place = {name: k for k, name in enumerate(names)}
     shown = [(k, r) for k, r in rows if r[label] in place and r[value] is not None]
     reach = [v for _, r in shown for v in (r["low"], r["high"], r[value])] + ([] if against is None else [against])
-    marks = [] if against is None else [dashed((against, 0), (against, len(names) - 1))]
+    marks = [] if against is None else [dashed((against, -0.4), (against, len(names) - 0.6))]
     for k, row in shown:
         y = place[row[label]]
         if row["low"] is not None and row["high"] is not None:
             marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour(row), row=k, size=5))
         marks.append(Mark(kind="dot", at=[(row[value], y)], colour=colour(row), row=k, size=4.5))
-    return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks)
+    beside = max(map(len, names), default=0) <= MOST_BESIDE and len(shown) == len(names)
+    if beside:
+        digits = _digits_for(reach)
+        marks += [
+            Mark(
+                kind="label",
+                at=[(math.inf, place[row[label]])],
+                text=percent_words(row[value]) if percent else f"{row[value]:,.{digits}f}",
+            )
+            for _, row in shown
+        ]
+    return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks, beside=beside)
+
+
+def _digits_for(reach: Sequence[float | None]) -> int:
+    """The decimals of values that are read on an axis with this reach."""
+    known = [v for v in reach if v is not None and math.isfinite(v)]
+    width = max(known, default=1.0) - min(known, default=0.0)
+    return 0 if width >= 100 else 1 if width >= 5 else 2
 
 
 def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:

@@ -3,19 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from richter.records import printable
-from richter.report._claim_list import claim_groups, comparison_of, lead_pair
+from richter.report._claim_list import claim_groups, comparison_of, lead_pair, pair_claims
 from richter.report._measure_table import measure_table
-from richter.report._terms import with_names
+from richter.report._terms import LEVEL_TERMS, with_names, with_terms
 from richter.words._numbers import name
 from richter.words._page_texts import (
     basis_facts,
     describe_changes,
     describe_lead_counts,
+    describe_levels,
+    describe_pair,
     describe_pill,
     describe_warnings,
     first_step,
     is_blocked,
+    is_settled,
     is_unchecked,
     refused_lines,
     run_title,
@@ -36,7 +41,10 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "is_blocked": is_blocked(document),
         "counts": with_names(describe_lead_counts(document, pair), names[:60]),
         "changes": changes_of(document, pair),
+        "is_example": len(names) > 2,
+        "is_settled": is_settled(document),
         "facts": basis_facts(document),
+        "levels": with_terms(describe_levels(document), words=LEVEL_TERMS),
         "warning": describe_warnings(document),
         "lines": [(term, with_names(text, names[:60])) for term, text in summary_lines(document)],
         "step": first_step(document),
@@ -63,22 +71,45 @@ def changes_of(document: Mapping[str, Any], pair: list[str]) -> dict[str, Any] |
             if list(note["conditions"]) != list(pair):
                 fixed, broken = broken, fixed
             n = max(int(note.get("n_paired") or 0), fixed + broken)
-            return _changes(pair, fixed, broken, n, words=("fixed", "broken", "unchanged"))
+            words = ("fixed", "broken", "unchanged")
+            return _changes(pair, fixed, broken, n, words=words, shows=words[:2], lead=_lead_words(document, pair))
     return None
 
 
-def moved_changes(pair: list[str], moved: tuple[int, int, int] | None) -> dict[str, Any] | None:
+def moved_changes(
+    document: Mapping[str, Any], pair: list[str], moved: tuple[int, int, int] | None
+) -> dict[str, Any] | None:
     """Of repeated answers: how many questions are right more often, less often and as often from the first to the
     second of a pair."""
-    return _changes(pair, *moved, words=("more often right", "less often right", "as often")) if moved else None
+    words, lead = ("more often right", "less often right", "as often"), _lead_words(document, pair)
+    return _changes(pair, *moved, words=words, shows=("better", "worse"), lead=lead) if moved else None
 
 
-def _changes(pair: list[str], fixed: int, broken: int, n: int, *, words: tuple[str, str, str]) -> dict[str, Any]:
+def _lead_words(document: Mapping[str, Any], pair: list[str]) -> Markup:
+    """Of which two the answers are shown, and that they are one pair of several."""
+    first, second = (name(c) for c in pair)
+    n_pairs = len({frozenset(c["conditions"]) for c in pair_claims(document)})
+    return with_names(describe_pair(first, second, n_pairs=n_pairs), [first, second])
+
+
+def _changes(
+    pair: list[str],
+    fixed: int,
+    broken: int,
+    n: int,
+    *,
+    words: tuple[str, str, str],
+    shows: tuple[str, ...],
+    lead: Markup,
+) -> dict[str, Any]:
+    """The counts of a pair for the template; `shows` are the filters that list what was fixed and broken."""
     first, second = (name(c) for c in pair)
     counts = (fixed, broken, n - fixed - broken)
     return {
         "first": first,
         "second": second,
+        "lead": lead,
+        "shows": dict(zip(("fixed", "broken"), shows, strict=True)),
         "fixed": fixed,
         "broken": broken,
         "unchanged": counts[2],

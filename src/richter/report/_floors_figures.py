@@ -12,15 +12,20 @@ from richter.report._svg import Axis, Mark, Panel, axis, lanes
 from richter.words._figure_texts import (
     describe_difference,
     describe_differences_figure,
+    describe_drawn,
     describe_flips,
     describe_ranking,
+    describe_severe_axis,
     describe_with_levels,
 )
 from richter.words._numbers import name
+from richter.words._page_texts import board_names
 from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
 MOST_RANKED = 10  # models of a ranking; the table of measures has all
+MOST_SEVERE = 4  # models whose severe errors stand under their ranking
+MOST_GROUPS = 6  # groups of questions of one model alone
 MOST_TIERS = 4  # lines beside a ranking
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
@@ -63,7 +68,6 @@ def _both_panel(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> l
     rows = _ranked_rows(figures, words, [])
     if len(rows) != 2 or any(row["low"] is None for row in rows):
         return []
-    rows.sort(key=lambda row: list(figures).index(row["condition"]))
     marks = [mark for k, row in enumerate(rows) for mark in _ranked_marks(k, row, is_leader=True)]
     return [Panel(x=_measure_axis(rows, words), y=lanes([r["condition"] for r in rows]), marks=marks, beside=True)]
 
@@ -121,29 +125,82 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
         return
     control = (comparison.get("options") or {}).get("control")
     names = [row["condition"] for row in rows]
-    drawn, more = leading(names, "models, the best ones", most=MOST_RANKED)
-    x = _measure_axis(rows[: len(drawn)], words)
-    marks = _ranking_marks(rows[: len(drawn)], groups, control)
+    parts = _group_rows(document, words) if len(rows) == 1 else []
+    drawn = [*_drawn_rows(rows, [*map(name, board_names(document)), control]), *parts]
+    lane_names = [row["condition"] for row in drawn]
+    leaders = set(groups[0]) if len(groups) > 1 else set(names)
+    severe = [] if primary == "catastrophic_rate" else _severe_panel(document, rows)
     yield figure(
         "floors-ranking",
         title="The ranking",
         says=describe_ranking(groups, names, words.noun, control=control),
-        more=more,
-        panels=[Panel(x=x, y=lanes(drawn), marks=marks, beside=True)],
-        rows=rows,
-        columns=f"condition: model, value: {words.noun}, low: from, high: to, n: questions, tiers",
+        more=describe_drawn(lane_names, names, most=MOST_RANKED),
+        panels=[
+            Panel(
+                x=_measure_axis(drawn, words),
+                y=lanes(lane_names),
+                marks=_ranking_marks([*rows, *parts], drawn, groups, leaders, control),
+                beside=True,
+            ),
+            *severe,
+        ],
+        rows=[*rows, *parts],
+        columns=f"condition: model, value: {words.noun}, low: from, high: to, n: questions, tiers"
+        + ", severe: severity 3 or more" * bool(severe),
         docs="estimators/comparison",
     )
 
 
-def _ranking_marks(rows: Sequence[Row], groups: Sequence[Sequence[str]], control: str | None) -> list[Mark]:
-    """The lanes of the conditions that are drawn, their tiers, and a line at the baseline."""
-    lane = {row["condition"]: k for k, row in enumerate(rows)}
-    leaders = set(groups[0]) if len(groups) > 1 else set(lane)
-    marks = [dashed((r["value"], 0), (r["value"], len(rows) - 1)) for r in rows if r["condition"] == control]
+def _severe_panel(document: Mapping[str, Any], rows: Sequence[Row]) -> list[Panel]:
+    """How often each of a few is severely wrong, in the order of the ranking; none where that was not measured. The
+    shares are added to the rows."""
+    found = {name(c.get("name")): c.get("how_badly") or {} for c in document.get("conditions") or []}
+    words = measure_words("catastrophic_rate")
+    severe = [
+        row for own in rows for row in _ranked_rows({own["condition"]: found.get(own["condition"]) or {}}, words, [])
+    ]
+    if not 1 < len(rows) == len(severe) <= MOST_SEVERE or any(row["low"] is None for row in severe):
+        return []
+    for own, row in zip(rows, severe, strict=True):
+        own["severe"] = row["value"]
+    marks = [mark for k, row in enumerate(severe) for mark in _ranked_marks(k, row, is_leader=False, number=k)]
+    x = axis([0.0, *(row["high"] for row in severe)], describe_severe_axis(severe[0]["level"]), percent=True)
+    return [Panel(x=x, y=lanes([row["condition"] for row in rows]), marks=marks, beside=True)]
+
+
+def _drawn_rows(rows: Sequence[Row], named: Sequence[str | None]) -> list[Row]:
+    """The best ones, and of the others those that the first screen names."""
+    return [row for place, row in enumerate(rows) if place < MOST_RANKED or row["condition"] in named]
+
+
+def _group_rows(document: Mapping[str, Any], words: Metric) -> list[Row]:
+    """Of one condition alone how often it is right in each group of questions, the worst first."""
+    found = next(iter(document.get("conditions") or ()), {}).get("where") if words.name == "accuracy" else None
+    rows = []
+    for group in (found or ())[:MOST_GROUPS]:
+        wrong, span = group.get("error_rate"), group.get("interval")
+        if isinstance(wrong, int | float) and span:
+            right = {"estimate": 1 - wrong, "interval": {**span, "low": 1 - span["high"], "high": 1 - span["low"]}}
+            rows += _ranked_rows(
+                {f"in {name(group.get('group'), limit=40)}": {**right, "n": group.get("n")}}, words, []
+            )
+    return rows
+
+
+def _ranking_marks(
+    rows: Sequence[Row],
+    drawn: Sequence[Row],
+    groups: Sequence[Sequence[str]],
+    leaders: set[str],
+    control: str | None,
+) -> list[Mark]:
+    """The lanes of those of the rows that are drawn, their tiers, and a line at the baseline."""
+    lane = {row["condition"]: k for k, row in enumerate(drawn)}
+    marks = [dashed((r["value"], 0), (r["value"], len(drawn) - 1)) for r in drawn if r["condition"] == control]
     marks += _tier_lines(groups, lane)
-    for who, k in lane.items():
-        marks += _ranked_marks(k, rows[k], is_leader=who in leaders, is_control=who == control, number=k)
+    for k, row in enumerate(drawn):
+        who, number = row["condition"], next(n for n, own in enumerate(rows) if own is row)
+        marks += _ranked_marks(k, row, is_leader=who in leaders, is_control=who == control, number=number)
     return marks
 
 
@@ -185,6 +242,8 @@ def _ranked_rows(figures: Mapping[str, Mapping[str, Any]], words: Metric, tiers:
         for who, figure in figures.items()
         if isinstance(figure.get("estimate"), int | float)
     ]
+    if len(rows) == 2 and not tiers:  # two that were not compared have no rank
+        return rows
     return sorted(rows, key=lambda r: -r["value"] if better == "higher" else r["value"])
 
 

@@ -126,8 +126,10 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _biases(trust: Mapping[str, Any]) -> Iterator[Figure]:
     """What each judge's grades depend on besides correctness."""
+    several = len(trust.get("judges") or ()) > 1
     rows: list[Row] = [
-        {"judge": name(study["judge"]), "kind": bias["kind"], "label": f"{name(study['judge'])}: {bias['kind']}",
+        {"judge": name(study["judge"]), "kind": bias["kind"],
+         "label": f"{name(study['judge'])}: {bias['kind']}" if several else bias["kind"],
          "reference": name(study["reference"])}
         | {key: 100 * value for key, value in ends(bias["claim"].get("plain_interval")).items()}
         | {"estimate": 100 * bias["claim"]["estimate"]}

@@ -99,7 +99,7 @@ def render_report(
     requirement = (document.get("signature") or {}).get("requirement")
     screen = first_screen(document)
     if evidence.repeats > 1:
-        screen["changes"] = screen["changes"] or moved_changes(lead_pair(document), evidence.moved)
+        screen["changes"] = screen["changes"] or moved_changes(document, lead_pair(document), evidence.moved)
     shared = describe_shared_changes(lead_pair(document), evidence.moved) if screen["is_blocked"] else ""
     screen["lines"] += [(SHARED, shared)] if shared else []
     screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []

@@ -13,7 +13,8 @@ from typing import Any, Literal
 WIDTH = 340  # of a panel, in pixels
 HEIGHT = 150  # of the room for marks where y is a number
 SHORT = 84  # ... and where y measures nothing
-LANE = 30  # height of a lane with its label
+LANE = 30  # height of a lane with its label at the left
+ABOVE = 34  # ... and with its label above it, nearer to it than the next one's
 CLOSE = 22  # height of a lane where there are many beside their names
 CELL = 22  # height of a row of cells
 VALUES = 50  # width of the values at the right of lanes
@@ -171,7 +172,7 @@ class _Frame:
         """The place of a value of y."""
         if self.panel.y.names:
             middle = self.panel.cells or self.panel.beside
-            return self.top + value * self.lane + (self.lane / 2 if middle else self.lane - 8)
+            return self.top + value * self.lane + (self.lane / 2 if middle else self.lane - 14)
         return self.bottom - self.panel.y.share(value) * self.height
 
 
@@ -193,7 +194,9 @@ def _lane_height(panel: Panel) -> int:
         return 0
     if panel.cells:
         return CELL
-    return CLOSE if panel.beside and len(panel.y.names) > 6 else LANE
+    if not panel.beside:
+        return ABOVE
+    return CLOSE if len(panel.y.names) > 6 else LANE
 
 
 def _room_for_names(panel: Panel) -> float:

@@ -25,14 +25,15 @@ _MARKED = (
     "Sem-ECE",
     "xi",
 )
-POPOVERS = (*_MARKED, "condition", "exploratory", "interval", *Verdict)
+LEVEL_TERMS = ("CI", "Holm")  # marked in the one sentence that says what intervals mean
+POPOVERS = (*_MARKED, *LEVEL_TERMS, "condition", "exploratory", "interval", *Verdict)
 SHORT_NAME = 24  # letters of a name that is not broken over two lines
-_TERM = re.compile(rf"\b({'|'.join(map(re.escape, sorted(_MARKED, key=len, reverse=True)))})\b")
 
 
-def with_terms(text: str) -> Markup:
-    """The text with a button on the first use of each term that the glossary explains."""
+def with_terms(text: str, words: Sequence[str] = _MARKED) -> Markup:
+    """The text with a button on the first use of each of the words that the glossary explains."""
     seen: set[str] = set()
+    term = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\b")
 
     def button(match: re.Match[str]) -> str:
         word = match[1]
@@ -41,7 +42,7 @@ def with_terms(text: str) -> Markup:
         seen.add(word)
         return f'<button type="button" class="word" popovertarget="term-{word.replace(" ", "-")}">{word}</button>'
 
-    return Markup(_TERM.sub(button, str(escape(text))))  # noqa: S704 (escaped before)
+    return Markup(term.sub(button, str(escape(text))))  # noqa: S704 (escaped before)
 
 
 def with_names(text: str, names: Sequence[str]) -> Markup:

@@ -7,6 +7,7 @@ from typing import Any
 from richter.claims import METRICS
 from richter.records import at_most
 from richter.words._numbers import among, count, name, number, percent, signed
+from richter.words._spans import describe_level
 
 Found = Mapping[str, Any]
 Row = dict[str, Any]
@@ -55,9 +56,24 @@ def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun
     return _describe_tiers(groups, together, names, noun), " ".join(reading)
 
 
+def describe_drawn(drawn: Sequence[str], names: Sequence[str], *, most: int) -> str:
+    """Which of many models a ranking draws: the best, and those beyond them, each with its place; empty of all."""
+    if len(names) <= most:
+        return ""
+    more = [f"{name(who, limit=40)} (place {names.index(who) + 1})" for who in drawn[most:]]
+    return (
+        f" Best first: {most} of {len(names):,} models{f', and {among(more)}' if more else ''}. The numbers hold all."
+    )
+
+
 def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
     """An axis's title: the measure, and the levels of the intervals that are drawn on it."""
     return f"{noun}, with {' and '.join(levels)} CI" if levels else noun
+
+
+def describe_severe_axis(level: float) -> str:
+    """The title of an axis of severe errors."""
+    return describe_with_levels(f"answers of severity {CATASTROPHIC:g} or more", [describe_level(level)])
 
 
 def _describe_tiers(
@@ -261,13 +277,14 @@ def describe_against_labels(rows: Sequence[Row]) -> Says:
 
 
 def describe_biases(rows: Sequence[Row]) -> Says:
-    """The largest bias of a judge."""
-    largest = max(rows, key=lambda r: abs(r["estimate"]))
+    """The largest bias of a judge that is shown; of none shown the largest one seen."""
+    shown = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
+    largest = max(shown or rows, key=lambda r: abs(r["estimate"]))
     sides = {"length": "longer answers", "formatting": "formatted answers", "family": "its own family's answers"}
-    return (
-        f"{largest['judge']} passes {sides[largest['kind']]} {signed(largest['estimate'])} points more often.",
-        "What a judge's grades depend on among equally correct answers.",
-    )
+    how = f"{number(abs(largest['estimate']), digits=2)} points {'more' if largest['estimate'] > 0 else 'less'} often"
+    finding = f"{largest['judge']} passes {sides[largest['kind']]} {how}."
+    reading = "What a judge's grades depend on among equally correct answers. An interval that holds 0 shows no bias."
+    return finding if shown else f"No bias is shown. The largest seen: {finding}", reading
 
 
 def describe_overcall(rows: Sequence[Row], reference: Any) -> Says:

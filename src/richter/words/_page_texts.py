@@ -5,6 +5,7 @@ A figure's sentences are in `_figure_texts.py`, a claim's in `_claim_sentences.p
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
 from richter.words._headline import describe_counts, side
 from richter.words._numbers import among, count, interval_words, name, number, percent
-from richter.words._spans import describe_span, digits_by_width
+from richter.words._spans import describe_level, describe_span, digits_by_width
 
 if TYPE_CHECKING:
     from richter.report import Evidence
@@ -110,25 +111,43 @@ def _shown_first(pairs: Sequence[Document]) -> list[Document]:
     return sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
 
 
-def _describe_best(shown: Sequence[Document], scale: Ends | None, *, is_corrected: bool) -> str:
-    """Whom the best lead and by how much; where labels corrected some pairs, the others are marked."""
+def nearest_beaten(shown: Sequence[Document]) -> list[tuple[str, str, Document]]:
+    """Those that none is shown to beat, each with the closest one that it beats and the claim on the two, the best
+    first: both where there are two, else the best alone."""
     over: dict[str, list[tuple[float, str, Document]]] = {}
     beaten = set()
     for claim in shown:
         other, one = claim["conditions"] if claim["side"] == "better" else reversed(claim["conditions"])
         beaten.add(other)
         over.setdefault(one, []).append((near_distance(claim), name(other, limit=40), claim))
-    best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
+    best = {one: min(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten}
+    best = best or {one: min(found, key=lambda f: f[:2]) for one, found in over.items()}
+    ranked = sorted(best.items(), key=lambda pair: -own_value(pair[1][2]))
+    most = MOST_BEST if len(ranked) == MOST_BEST else 1
+    return [(one, next(c for c in claim["conditions"] if c != one), claim) for one, (_, _, claim) in ranked[:most]]
+
+
+def _describe_best(shown: Sequence[Document], scale: Ends | None, *, is_corrected: bool) -> str:
+    """Whom the best lead and by how much; where labels corrected some pairs, the others are marked."""
+    wins = Counter(claim["conditions"][claim["side"] == "better"] for claim in shown)
     parts: list[str] = []
-    for one, found in sorted(best.items(), key=lambda pair: -own_value(pair[1][0][2]))[:MOST_BEST]:
-        _, other, claim = found[0]
-        nearest = ", the closest one it beats" if len(found) > 1 else ""
+    for one, other, claim in nearest_beaten(shown):
+        nearest = ", the closest one it beats" if wins[one] > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
         start = "Also, " if parts else ""
         mark = ", as graded" if is_corrected and not claim.get("labels") else ""
-        parts.append(f"{start}{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}{mark}")
+        leads = f"{name(one, limit=40)} leads {name(other, limit=40)}{nearest}"
+        parts.append(f"{start}{leads}: {_describe_interval(turned, scale)}{mark}")
     size = _number_of_comparisons(shown)
     return f"{'. '.join(parts)}.{f' Intervals are adjusted for {size:,} comparisons.' if size > 1 else ''}"
+
+
+def board_names(document: Document) -> list[str]:
+    """The conditions that the first screen of several names beside those that lead."""
+    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2 and finite_ends(c)]
+    shown = _shown_first(pairs)
+    main = [c for c in shown if c.get("measure") == shown[0].get("measure")]
+    return [who for one, other, _ in nearest_beaten(main) for who in (one, other)]
 
 
 def own_value(claim: Document) -> float:
@@ -366,10 +385,53 @@ def basis_facts(document: Document) -> list[str]:
     """What the answer rests on: how many questions, who graded, and for how many comparisons it is adjusted."""
     run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
     facts = [count(run["items"], "question")] if run.get("items") else []
-    if basis and not (document.get("first_lines") or {}).get("doubt"):  # which says who graded
+    if basis:
         facts.append(printable(str(basis).replace("; ", ", "), limit=200))
     size = _number_of_comparisons([c for c in document.get("claims") or [] if c.get("primary")])
     return facts + ([f"adjusted for {size:,} comparisons (Holm, 5%)"] if size > 1 else [])
+
+
+def describe_levels(document: Document) -> str:
+    """What the intervals of the first screen mean, and why some are wider than usual; empty where there are none."""
+    conditions, claims = document.get("conditions") or [], document.get("claims") or []
+    found = [_level_of(c.get(key)) for c in conditions for key in ("how_often", "scored", "how_badly")]
+    usual = min(
+        filter(None, (*found, *(_level_of({"interval": c.get("plain_interval")}) for c in claims))), default=None
+    )
+    if usual is None:
+        return ""
+    text = f"{describe_level(usual)} CI: the values that fit the data. {_describe_misses(usual)}"
+    wider = {level for c in claims if c.get("interval") and (level := _level_of(c)) is not None and level > usual}
+    if not wider:
+        return text
+    ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
+    return (
+        f"{text} Comparisons that are tested together share one risk of {number(100 * (1 - usual))}% (Holm). "
+        f"So some intervals are wider: {' to '.join(ends)}."
+    )
+
+
+def _level_of(value: Any) -> float | None:
+    """The level of a figure's or a claim's interval."""
+    interval = value.get("interval") if isinstance(value, Mapping) else None
+    level = interval.get("level") if isinstance(interval, Mapping) else None
+    return float(level) if isinstance(level, int | float) else None
+
+
+def _describe_misses(level: float) -> str:
+    """How often intervals of a level miss the truth."""
+    return f"It misses the truth in at most {number(100 * (1 - level))} of 100 such studies."
+
+
+def is_settled(document: Document) -> bool:
+    """Whether every main claim on two is decided, by grades that are not an unchecked judge's, in a run that ended:
+    the next step is then to look at what changed."""
+    main = [c for c in document.get("claims") or [] if c.get("primary") and len(c.get("conditions") or ()) == 2]
+    decided = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT)
+    is_running = (document.get("run") or {}).get("state") == "in progress"
+    return (
+        bool(main) and all(c.get("verdict") in decided for c in main) and not is_running and not is_unchecked(document)
+    )
 
 
 def describe_pill(document: Document, tone: str) -> str:
@@ -427,6 +489,13 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
         None,
         score_scale(document.get("conditions") or []),
     )
+
+
+def describe_pair(first: str, second: str, *, n_pairs: int) -> str:
+    """Of which two the answers are shown; of several pairs, that they are an example."""
+    if n_pairs < 2:
+        return f"From {first} to {second}:"
+    return f"One of {n_pairs:,} pairs as an example, from {first} to {second}:"
 
 
 def document_words(claim: Document, scale: Ends | None = None) -> Metric:

@@ -3,10 +3,11 @@
    run. `start(source, state)`; source.find(state) gives {total, counts, conditions, rows}. Everything from outside is
    put in as text, never as markup. Keys: j and k move, n and p turn the page, / searches. */
 (() => {
-  const SHOWS = { changed: "changed", worse: "got worse", better: "got better", severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
-  const EXACT = { worse: "broken", better: "fixed" };  // where every answer is right or wrong
-  const GRADED = { changed: "severity changed", worse: "more severe", better: "less severe" };  // where answers have a severity
-  const OF_TWO = ["changed", "worse", "better"];
+  const TURNED = { broken: "broken", fixed: "fixed" };  // from right to wrong, and from wrong to right
+  const EXACT = { changed: "changed", ...TURNED };  // of two, where every answer is right or wrong
+  const GRADED = { changed: "severity changed", ...TURNED, worse: "more severe", better: "less severe" };  // ... has a severity
+  const OTHER = { changed: "changed", worse: "got worse", better: "got better" };
+  const OF_EACH = { severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
   const SORTS = { matters: "what matters most", gravest: "most severe first", item: "by name" };
   const FIXED = ["domain", "tier", "mechanism", "severity", "item"];  // set by opening a mark of a figure
   const PAGE = 10, LONG = 700, DIFF = 400, WORD = 32;
@@ -180,7 +181,8 @@
       if (document.activeElement !== form.search) form.search.value = asked.search;
       const exact = rows.length && rows.every((row) => row.answers.every((c) => !c || (c.bad === null || c.bad === 0 || c.bad === 1) && !c.repeats && c.severity === null));
       const graded = rows.some((row) => row.answers.some((c) => c && c.severity !== null && c.severity !== undefined));
-      this.shows.replaceChildren(...Object.entries({ ...SHOWS, ...(exact ? EXACT : graded ? GRADED : {}), ...(asked.second ? { wrong: "wrong in either" } : {}) }).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
+      const ofTwo = exact ? EXACT : graded ? GRADED : OTHER;
+      this.shows.replaceChildren(...Object.entries({ ...(asked.second ? ofTwo : {}), ...OF_EACH, ...(asked.second ? { wrong: "wrong in either" } : {}) }).map(([key, text]) => {
         const button = make("button", `${text} ${counts[key].toLocaleString("en")}${key === "all" && items ? ` of ${items.toLocaleString("en")}` : ""}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
         button.hidden = !counts[key] && key !== asked.show;
         button.addEventListener("click", () => this.set({ show: key }));
@@ -258,9 +260,10 @@
       const own = (row) => at.map((k) => row.answers[k]).filter(Boolean);
       const bads = (row) => own(row).map((c) => c.bad).filter((v) => v !== null);
       const both = (row) => (second && own(row).length === 2 && bads(row).length === 2 ? bads(row) : null);
+      const turned = (row, before, after) => both(row) && own(row)[0].state === before && own(row)[1].state === after;
       const tests = {
         changed: (row) => both(row) && bads(row)[0] !== bads(row)[1], worse: (row) => both(row) && bads(row)[1] > bads(row)[0],
-        better: (row) => both(row) && bads(row)[1] < bads(row)[0], severe: (row) => own(row).some((c) => c.severe),
+        better: (row) => both(row) && bads(row)[1] < bads(row)[0], broken: (row) => turned(row, "right", "wrong"), fixed: (row) => turned(row, "wrong", "right"), severe: (row) => own(row).some((c) => c.severe),
         disagree: (row) => own(row).some((c) => c.disagree), refused: (row) => own(row).some((c) => c.refused),
         wrong: (row) => own(row).some((c) => c.state === "wrong"), all: () => true,
       };
