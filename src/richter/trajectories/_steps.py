@@ -13,6 +13,7 @@ __all__ = [
     "MAX_TEXT",
     "Step",
     "Trajectory",
+    "arguments_text",
     "is_cut",
     "limit_steps",
     "read_steps",
