@@ -37,7 +37,12 @@ def import_logs() -> None:
 @command("_export_output:export", reads=READING)
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
-@click.option("--table", type=click.Choice(["answers", "confidences", "grades", "items", "ratings"]), default="answers")
+@click.option(
+    "--table",
+    type=click.Choice(["answers", "confidences", "grades", "items", "ratings", "steps"]),
+    default="answers",
+    help="Which of the run's tables.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
 @click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")

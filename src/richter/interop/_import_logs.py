@@ -17,7 +17,7 @@ _KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
 
 def write_run(logs: Logs, run: RunLike, *, options: LogOptions | None = None, kind: RatingKind = "judge") -> None:
-    """Keep what was read as a new run: items, conditions, answers with their cost, grades, confidences, ratings.
+    """Keep what was read as a new run: items, conditions, answers with their cost, grades, ratings, steps.
 
     Severities (a scorer named so, or any with a scale) become ratings of `kind`, one for each judge where the log has
     their votes. A run that already holds answers is left alone.
@@ -34,6 +34,9 @@ def write_run(logs: Logs, run: RunLike, *, options: LogOptions | None = None, ki
             for source, value in r.sample.confidences.items()
         )
         ledger.add_ratings(rating for row in logs.rows for rating in _ratings(row, logs, options, kind))
+        ledger.add_trajectories(
+            (r.item, r.condition, r.sample.draw or 0, r.sample.steps) for r in logs.rows if r.sample.steps
+        )
         ledger.set_note(IMPORT_NOTE, logs_summary(logs))
 
 

@@ -122,6 +122,13 @@ def read_step_runs(path: Path, reading: Reading) -> Iterator[Sample]:
     return read(path, reading)
 
 
+def read_otel_spans(path: Path, reading: Reading) -> Iterator[Sample]:
+    """The samples of OpenTelemetry's traces; their reader loads where there are some."""
+    from richter.interop._otel_spans import read_otel_spans as read
+
+    return read(path, reading)
+
+
 def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
     """No sample: a validation result lists the rows that failed, and no others."""
     raise InputError(
@@ -133,6 +140,12 @@ def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
     Format(name="runs with steps", shapes=_RECORDS, told_by=_has_steps, read=read_step_runs),
+    Format(
+        name="OpenTelemetry traces",
+        shapes=_RECORDS,
+        told_by=lambda seen: bool(seen.names.keys() & {"resourceSpans", "resource_spans"}),
+        read=read_otel_spans,
+    ),
     Format(
         name="Inspect log",
         shapes=("archive",),

@@ -8,7 +8,7 @@ import msgspec
 
 from richter.errors import RichterError
 from richter.report._run_summary import RunSummary, page_summary
-from richter.report._side_by_side import visible
+from richter.report._visible_text import visible
 from richter.store import LEDGER_NAME, ensure_inside, is_locked, open_ledger, run_place
 
 __all__ = ["RunRows", "run_row"]

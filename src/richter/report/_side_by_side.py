@@ -15,6 +15,8 @@ from typing import Any
 import polars as pl
 
 from richter.records import Item, printable
+from richter.report._timelines import SHOWN_TEXT, attach_runs, run_frames
+from richter.report._visible_text import shorten
 from richter.store import RunLike, open_ledger
 from richter.tables import Dataset, most_rated, tables_of
 from richter.words._numbers import name
@@ -49,10 +51,13 @@ def read_evidence(
     source: Dataset | RunLike | None,
     *,
     pair: Sequence[str] = (),
+    first: Sequence[str] = (),
     most_bytes: int = MOST_BYTES,
     redact: bool = False,
 ) -> Evidence:
-    """The items whose answers differ most in a pair, then between all, then the gravest: at most `MOST_ITEMS`.
+    """The items named `first`, those whose answers differ most in a pair, then between all, then the gravest.
+
+    They are at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
     say what is wrong. `redact` leaves out every question, reference, answer and reason. Without a source there is
@@ -72,7 +77,8 @@ def read_evidence(
         )
         .sort("apart_in_pair", "apart", "worst", descending=True, nulls_last=True, maintain_order=True)
     )
-    ids = order["item"].head(MOST_ITEMS).to_list()
+    known = set(order["item"]) if first else set()
+    ids = [*dict.fromkeys([*(i for i in first if i in known), *order["item"].head(MOST_ITEMS)])][:MOST_ITEMS]
     kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
     repeats = int(judged["repeats"].max() or 1)  # type: ignore[arg-type]
     wrong = int((judged["repeats"] - judged["right"]).sum() if repeats > 1 else judged["wrong"].sum() or 0)
@@ -171,18 +177,6 @@ def _with_repeats(tables: Dataset) -> pl.DataFrame:
     return first.join(counts, on=("item", "condition"), how="left", maintain_order="left")
 
 
-def visible(text: str) -> str:
-    """Text whose control, invisible and reordering characters show as escapes; line ends and tabs stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return "\n".join("\t".join(printable(part) for part in line.split("\t")) for line in lines)
-
-
-def _shorten(text: str, limit: int) -> str:
-    return visible(text if len(text) <= limit else text[: limit - 1] + "…")
-
-
 def answer_rows(
     tables: Dataset, judged: pl.DataFrame, ids: Iterable[str], *, cut: int = CUT, redact: bool = False
 ) -> list[Row]:
@@ -207,8 +201,8 @@ def answer_rows(
         found.append(
             {
                 "item": printable(one, limit=200),
-                "question": "" if redact else _shorten(item.prompt, cut),
-                "reference": "" if redact else _shorten(item.reference, cut),
+                "question": "" if redact else shorten(item.prompt, cut),
+                "reference": "" if redact else shorten(item.reference, cut),
                 "domain": printable(item.domain, limit=60),
                 "tier": item.tier,
                 "answers": cells[one],
@@ -220,7 +214,7 @@ def answer_rows(
 def _answer_cell(row: Row, cut: int, *, redact: bool) -> Row:
     """An answer's text, or why it failed, with its grade."""
     cell: Row = {
-        "text": "" if redact else _shorten(row["error"] or row["text"], cut),
+        "text": "" if redact else shorten(row["error"] or row["text"], cut),
         "severity": row["severity"],
         "bad": row["bad"],
         "state": "failed" if row["error"] else {True: "wrong", False: "right", None: "unrated"}[row["wrong"]],
@@ -242,7 +236,7 @@ def _ratings_by_answer(
     own = tables.ratings.filter(pl.col("draw") == 0, pl.col("item").is_in(items))
     columns = ("item", "condition", "rater", "kind", "severity", "mechanism", "reason")
     for item, condition, rater, kind, severity, mechanism, reason in own.select(columns).iter_rows():
-        why = "" if redact else _shorten(reason or "", cut)
+        why = "" if redact else shorten(reason or "", cut)
         ratings[item, condition].append(
             [printable(rater, limit=80), kind, severity, printable(mechanism or "", limit=60), why]
         )
@@ -263,6 +257,9 @@ def _scores_by_answer(tables: Dataset, items: Sequence[str]) -> dict[tuple[str, 
 
 def _table(tables: Dataset, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
     rows = answer_rows(tables, judged, ids, cut=cut, redact=redact)
+    frames = None if redact else run_frames(tables)
+    if frames is not None:
+        attach_runs(rows, ids, tables.conditions, frames, cut=min(cut, SHOWN_TEXT))
     n_items = judged["item"].n_unique()
     return {"conditions": shown_names(tables.conditions), "rows": rows, "n_items": n_items, "redacted": redact}
 

@@ -1,39 +1,134 @@
-"""Where agents went wrong, for the page: the table of faults, and the steps of a few runs as a timeline.
+"""The steps of agents' runs beside their answers, and the table of faults that opens them.
 
-Everything is text of others: it is passed on without control characters, cut, and escaped by the template.
+Everything is text of others: it is made visible and cut here, and shown as text and never as markup.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from richter.records import printable
-from richter.store import RunLike
-from richter.tables import Dataset
+from richter.report._visible_text import shorten
+from richter.tables import KEY, Dataset
+from richter.trajectories import MAX_STEPS, MAX_TEXT
 from richter.words._numbers import name
 
-MAX_TIMELINES = 6
-MAX_SHOWN_STEPS = 40  # of a run: its first ones, and those around the fault
+MAX_STEPS_SENT = 6_000  # of all runs together
+MAX_SHOWN_STEPS = 40  # of a run: its first ones, and those around its faults
 SHOWN_TEXT = 300  # characters of one argument list or result
 
+Row = dict[str, Any]
+Key = tuple[str, str, int]
 
-def faults_section(
-    document: Mapping[str, Any], run: RunLike | Dataset | None, *, redact: bool = False
-) -> dict[str, Any] | None:
-    """The table and the timelines; None where no answer has steps. Timelines need the tables, and are not redacted."""
-    floors = (document.get("sections") or {}).get("floors")
-    comparison = floors.get("comparison") if isinstance(floors, Mapping) else None
-    found = comparison.get("went_wrong") if isinstance(comparison, Mapping) else None
-    if not isinstance(found, Mapping):
+
+class RunFrames(NamedTuple):
+    """The steps of runs, their faults, and how each run ended: `state` is right, wrong, failed or empty."""
+
+    steps: pl.DataFrame
+    faults: pl.DataFrame
+    states: pl.DataFrame
+
+
+def run_frames(tables: Dataset) -> RunFrames | None:
+    """What the timelines of a dataset are made of; None where no answer has steps."""
+    if tables.steps is None or tables.faults is None:
+        return None
+    has_failed = pl.col("error").fill_null("") != ""
+    state = pl.when(has_failed).then(pl.lit("failed")).otherwise(
+        pl.col("correct").replace_strict({1.0: "right", 0.0: "wrong"}, default="", return_dtype=pl.String)
+    )  # fmt: skip
+    return RunFrames(tables.steps, tables.faults, tables.rows.select(*KEY, state.alias("state")))
+
+
+def attach_runs(
+    rows: Sequence[Row],
+    ids: Sequence[str],
+    conditions: Sequence[str],
+    frames: RunFrames,
+    *,
+    cut: int = SHOWN_TEXT,
+    most_steps: int = MAX_SHOWN_STEPS,
+) -> None:
+    """Give every answer of these rows its runs: number, state, steps, faults and the place of the first of these.
+
+    `rows` are those of `answer_rows` for `ids`. Steps are given as far as `MAX_STEPS_SENT` reaches, those of the first
+    rows first.
+    """
+    own = RunFrames(*(frame.filter(pl.col("item").is_in(list(ids))) for frame in frames))
+    sizes: dict[Key, int] = {(i, c, d): n for i, c, d, n in own.steps.group_by(KEY).len().iter_rows()}
+    states = {(i, c, d): state for i, c, d, state in own.states.iter_rows()}
+    faults: dict[Key, dict[int, list[str]]] = {}
+    for item, condition, draw, place, rule in own.faults.select(*KEY, "place", "rule").iter_rows():
+        faults.setdefault((item, condition, draw), {}).setdefault(place, []).append(rule)
+    cells = {(i, c): cell for i, row in zip(ids, rows, strict=True)
+             for c, cell in zip(conditions, row["answers"], strict=True) if cell is not None}  # fmt: skip
+    draws: dict[tuple[str, str], list[int]] = {}
+    for item, condition, draw in sorted(sizes):
+        draws.setdefault((item, condition), []).append(draw)
+    keys = [(*cell, draw) for cell in cells for draw in draws.get(cell, ())]
+    shown = {key: _shown_places(sizes[key], faults.get(key, {}), most_steps) for key in keys}
+    sent = itertools.accumulate(map(len, shown.values()))
+    within = {key for key, total in zip(shown, sent, strict=True) if total <= MAX_STEPS_SENT}
+    steps = _steps_by_run(own.steps, {key: places for key, places in shown.items() if key in within}, cut)
+    for key in keys:
+        marks = faults.get(key, {})
+        run: Row = {"run": key[2] + 1, "state": states.get(key, ""), "n": sizes[key]}
+        if marks:
+            run |= {"first": min(marks), "faults": {place: sorted(rules) for place, rules in sorted(marks.items())}}
+        if key in within:
+            run["steps"] = steps[key]
+        cells[key[:2]].setdefault("runs", []).append(run)
+
+
+def runs_of_item(tables: Dataset, item: str) -> dict[tuple[str, int], Row]:
+    """By condition and draw the whole run behind an answer to one question, as `{"runs": [run]}`."""
+    frames = run_frames(tables)
+    if frames is None:
+        return {}
+    row: Row = {"answers": [{} for _ in tables.conditions]}
+    attach_runs([row], [item], tables.conditions, frames, cut=MAX_TEXT + 100, most_steps=MAX_STEPS)
+    cells = zip(tables.conditions, row["answers"], strict=True)
+    return {(condition, run["run"] - 1): {"runs": [run]} for condition, cell in cells for run in cell.get("runs", ())}
+
+
+def _shown_places(n: int, faults: Mapping[int, Any], most: int) -> set[int]:
+    """The places of the steps that are shown: all of a short run, else the first and those up to a fault."""
+    if n <= most:
+        return set(range(1, n + 1))
+    near = {k for place in sorted(faults)[: most // 8] for k in range(max(place - 3, 1), min(place + 2, n + 1))}
+    return {*near, *range(1, most - len(near) + 1)}
+
+
+def _steps_by_run(steps: pl.DataFrame, places: Mapping[Key, set[int]], cut: int) -> dict[Key, list[list[Any]]]:
+    """Of each of these runs the steps at its places: place, what it is, arguments, and result or error."""
+    from richter.words import describe_step  # only where there are steps
+
+    wanted = pl.DataFrame([(*key, k) for key, own in places.items() for k in sorted(own)],
+                          schema={c: steps.schema[c] for c in (*KEY, "place")}, orient="row")  # fmt: skip
+    columns = (*KEY, "place", "role", "tool", "arguments", "result", "error")
+    found: dict[Key, list[list[Any]]] = {key: [] for key in places}
+    chosen = steps.select(columns).join(wanted, on=[*KEY, "place"], how="semi", maintain_order="left")
+    for item, condition, draw, place, role, tool, arguments, result, error in chosen.iter_rows():
+        words = printable(describe_step(role, tool, error=error), limit=80)
+        found[item, condition, draw].append([place, words, shorten(arguments, cut), shorten(error or result, cut)])
+    return found
+
+
+def faults_section(document: Mapping[str, Any], *, redact: bool = False) -> dict[str, Any] | None:
+    """The table of faults; None where no answer has steps. Examples open their question, unless redacted."""
+    found = _went_wrong(document)
+    if found is None:
         return None
     from richter.words import describe_faults  # only where there are steps
 
     runs, rules = found.get("runs") or {}, found.get("rules") or []
-    timelines = [] if redact or not isinstance(run, Dataset) else _timelines(rules, run)
     return {
         "words": printable(describe_faults(runs, len(rules)), limit=600),
         "names": [name(condition) for condition in runs],
         "rows": [_row(rule, runs) for rule in rules],
-        "timelines": timelines,
+        "opens": not redact,
     }
 
 
@@ -47,46 +142,20 @@ def _row(rule: Mapping[str, Any], runs: Mapping[str, int]) -> dict[str, Any]:
         "meaning": printable(str(rule["meaning"]), limit=200),
         "counts": [f"{n:,} ({share:.0f}%)" for n, share in zip(counts, shares, strict=True)],
         "example": f"{name(example['item'], limit=60)}, run {int(example['run'])} of {name(example['condition'])}",
+        "item": printable(str(example["item"]), limit=200),
+        "condition": name(example["condition"]),
+        "run": int(example["run"]),
     }
 
 
-def _timelines(rules: list[Mapping[str, Any]], tables: Dataset) -> list[dict[str, Any]]:
-    """The steps of the runs that are the rules' examples, each run once."""
-    from richter.tables import trajectory_of
-
-    marks: dict[tuple[str, str, int], dict[int, list[str]]] = {}
-    for rule in rules:
-        example = rule["example"]
-        key = (str(example["item"]), str(example["condition"]), int(example["run"]) - 1)
-        marks.setdefault(key, {}).setdefault(int(example["step"]), []).append(str(rule["rule"]))
-    found = []
-    for (item, condition, draw), faults in list(marks.items())[:MAX_TIMELINES]:
-        trajectory = trajectory_of(tables, item, condition, draw)
-        if trajectory is None:
-            continue
-        places = _shown_places(len(trajectory.steps), faults)
-        found.append({
-            "title": f"{name(item, limit=60)}, run {draw + 1} of {name(condition)}",
-            "steps": [_step(trajectory.steps[place - 1], place, faults.get(place, [])) for place in places],
-            "left": len(trajectory.steps) - len(places),
-        })  # fmt: skip
-    return found
+def example_items(document: Mapping[str, Any]) -> list[str]:
+    """The questions that the table of faults opens, which a page must hold."""
+    found = _went_wrong(document) or {}
+    return list(dict.fromkeys(str(rule["example"]["item"]) for rule in found.get("rules") or ()))
 
 
-def _shown_places(n: int, faults: Mapping[int, Any]) -> list[int]:
-    """The places of the steps that are shown: all of a short run, else the first and those up to a fault."""
-    near = {k for place in faults for k in range(place - 3, place + 2)}
-    first = range(1, max(MAX_SHOWN_STEPS - len(near), 1) + 1)
-    return sorted(k for k in {*first, *near} if 1 <= k <= n)
-
-
-def _step(step: Any, place: int, faults: list[str]) -> dict[str, Any]:
-    from richter.words import describe_step
-
-    return {
-        "place": place,
-        "words": printable(describe_step(step.role, step.tool, error=step.error), limit=80),
-        "arguments": printable(step.arguments, limit=SHOWN_TEXT),
-        "result": printable(step.error or step.result, limit=SHOWN_TEXT),
-        "faults": [printable(fault, limit=60) for fault in faults],
-    }
+def _went_wrong(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    floors = (document.get("sections") or {}).get("floors")
+    comparison = floors.get("comparison") if isinstance(floors, Mapping) else None
+    found = comparison.get("went_wrong") if isinstance(comparison, Mapping) else None
+    return found if isinstance(found, Mapping) else None

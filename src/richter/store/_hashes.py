@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from richter.store._database import Database, Statements, Values
-from richter.store._schema import HASHES
+from richter.store._schema import HASHES, TRAJECTORIES
 
 __all__ = ["Damage"]
 
@@ -49,6 +49,7 @@ TABLES = {
     ),
     "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
     "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
+    "trajectories": Table("item condition draw steps", "condition item draw", "replace"),
     "picks": Table("paragraph step position design", "paragraph"),
     "retrievals": Table("source target", "source target"),
     "sample": Table("place paragraph", "place"),
@@ -199,7 +200,8 @@ def check_hashes(database: Database) -> CheckedRecords:
             else:
                 due[table][record] = digest
         for table in sorted({*TABLES, *due}):
-            rows = stream(select(table)) if table in TABLES else ()  # damage may name others
+            is_there = table in TABLES and (table != "trajectories" or database.version >= TRAJECTORIES)
+            rows = stream(select(table)) if is_there else ()  # damage may name others
             if table in _KEYLESS:
                 n, faults = _compare_copies(table, copies, rows)
             else:

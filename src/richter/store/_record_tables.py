@@ -1,16 +1,17 @@
-"""The records of a run that no call brings: items, conditions, ratings, grades, steps of a search, notes."""
+"""The records of a run that no call brings: items, conditions, ratings, grades, agents' and a search's steps, notes."""
 
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from richter.errors import InputError
+from richter.errors import InputError, LedgerCorrupt
 from richter.records import Condition, Confidence, Grade, Item, Rating
 from richter.store._call_rows import read_json
 from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
-from richter.store._schema import GRADES
+from richter.store._schema import GRADES, TRAJECTORIES
+from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
@@ -64,7 +65,7 @@ class RecordTables:
         self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
 
     def _read_rows(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
-        there = self._database.version >= GRADES or table == "ratings"
+        there = self._database.version >= {"ratings": 0, "trajectories": TRAJECTORIES}.get(table, GRADES)
         rows = self._rows(select(table, where), values) if there else []
         return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
 
@@ -117,6 +118,22 @@ class RecordTables:
     def confidences(self) -> list[Confidence]:
         """Confidences in the order of condition, item, draw and source."""
         return [Confidence(**row) for row in self._read_rows("confidences", _OF_ITEM, self._item)]
+
+    def add_trajectories(self, runs: Iterable[tuple[str, str, int, Sequence[Step]]]) -> None:
+        """Add agents' runs: item, condition, draw and steps; newer steps of a run replace the older."""
+        self._add("trajectories", [(*key, write_steps(steps)) for *key, steps in runs])
+
+    def trajectories(self) -> Iterator[tuple[str, str, int, tuple[Step, ...]]]:
+        """Item, condition, draw and steps of the agents' runs, in the order of condition, item and draw."""
+        for row in self._read_rows("trajectories", _OF_ITEM, self._item):
+            try:
+                steps = read_steps(row["steps"])
+            except (TypeError, ValueError) as error:
+                raise LedgerCorrupt(
+                    f"{self.name} is damaged or was not written by Richter: the steps of a run cannot be read.",
+                    remedy="Restore it from a copy, or use a new run folder.",
+                ) from error
+            yield row["item"], row["condition"], row["draw"], steps
 
     def add_step(
         self,

@@ -191,6 +191,19 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
         """,
     ),
+    (
+        "2026-11 steps of agents",
+        """
+        -- what an agent did on the way to an answer: a JSON list of its steps
+        CREATE TABLE trajectories (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            steps TEXT NOT NULL,
+            PRIMARY KEY (condition, item, draw)
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 # How PostgreSQL's tables differ, and why.
@@ -220,6 +233,7 @@ READABLE = 2  # the oldest schema of a file whose tables hold everything that is
 GRADES = 3  # the first with grades and confidences
 SHARED = 4  # ... of a database: who writes it is read too
 JOURNAL = 5  # the first with a spending journal
+TRAJECTORIES = 8  # the first with the steps of agents
 
 
 def check_version(name: str, version: int, *, writable: bool, oldest: int = READABLE) -> None:

@@ -7,19 +7,15 @@ from typing import NamedTuple
 
 import polars as pl
 
-from richter.interop import Logs
+from richter.interop import STEPS, Logs, steps_frame
 from richter.records import Item, Note, counted
+from richter.store import Ledger
 from richter.tables._tables import KEY, RUN_FIGURES, Dataset
 from richter.trajectories import MAX_STEPS, Step, Trajectory, figures_of, find_faults, is_cut
 
 __all__ = ["trajectory_of"]
 
-_KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
-STEPS: dict[str, type[pl.DataType]] = {
-    **_KEY, "place": pl.Int64, "role": pl.String, "tool": pl.String, "arguments": pl.String, "result": pl.String,
-    "tokens": pl.Int64, "seconds": pl.Float64, "error": pl.String,
-}  # fmt: skip
-FAULTS: dict[str, type[pl.DataType]] = {**_KEY, "place": pl.Int64, "rule": pl.String}
+FAULTS: dict[str, type[pl.DataType]] = {**{name: STEPS[name] for name in (*KEY, "place")}, "rule": pl.String}
 STEP_FIELDS = tuple(field.name for field in dataclasses.fields(Step))
 
 Key = tuple[str, str, int]
@@ -27,12 +23,22 @@ Key = tuple[str, str, int]
 
 def steps_table(logs: Logs) -> pl.DataFrame:
     """A row for every step of the logs; a run without one said its answer, which is its only step."""
-    rows = [
-        (r.item, r.condition, r.sample.draw or 0, place, *(getattr(step, name) for name in STEP_FIELDS))
-        for r in logs.rows
-        for place, step in enumerate(r.sample.steps or (Step(role="assistant", result=r.sample.answer),), 1)
-    ]
-    return pl.DataFrame(rows, schema=STEPS, orient="row")
+    return steps_frame(
+        (r.item, r.condition, r.sample.draw or 0, r.sample.steps or _only_step(r.sample.answer)) for r in logs.rows
+    )
+
+
+def kept_steps(ledger: Ledger, answers: pl.DataFrame) -> pl.DataFrame | None:
+    """The same of the answers of a run; None where it keeps no steps."""
+    kept: dict[Key, tuple[Step, ...]] = {(i, c, d): steps for i, c, d, steps in ledger.trajectories()}
+    if not kept:
+        return None
+    rows = answers.select(*KEY, pl.col("text").fill_null("")).iter_rows()
+    return steps_frame((i, c, d, kept.get((i, c, d)) or _only_step(text)) for i, c, d, text in rows)
+
+
+def _only_step(answer: str) -> tuple[Step, ...]:
+    return (Step(role="assistant", result=answer),)
 
 
 def step_notes(steps: pl.DataFrame) -> list[Note]:

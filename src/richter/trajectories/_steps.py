@@ -6,7 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from zlib import crc32
 
-__all__ = ["MAX_STEPS", "Step", "Trajectory", "is_cut", "limit_steps", "step_of_record"]
+import msgspec
+
+__all__ = [
+    "MAX_STEPS",
+    "MAX_TEXT",
+    "Step",
+    "Trajectory",
+    "arguments_text",
+    "is_cut",
+    "limit_steps",
+    "read_steps",
+    "step_of_record",
+    "write_steps",
+]
 
 MAX_STEPS = 1_000  # of a run that are kept
 MAX_TEXT = 2_000  # characters of one argument list, result or error that are kept
@@ -35,6 +48,9 @@ class Step:
         return self.role in ("assistant", "tool")
 
 
+_ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(tuple[Step, ...])
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
     """The steps of one run of a task, with its answer, how it ended, and what is known of its answer.
@@ -48,6 +64,16 @@ class Trajectory:
     finish: str = ""
     declines: bool = False
     crashed: bool = False
+
+
+def write_steps(steps: Iterable[Step]) -> str:
+    """Steps as the JSON that a run keeps."""
+    return _ENCODER.encode(list(steps)).decode()
+
+
+def read_steps(text: str) -> tuple[Step, ...]:
+    """The steps of a JSON list that `write_steps` made; ValueError for anything else."""
+    return _DECODER.decode(text)
 
 
 def limit_steps(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -227,7 +227,7 @@
           head.append(" ", ...[chip(cell), cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
           if (!this.source.redacted && !graded) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
           if (cell.length) side.append(make("p", `cut; ${cell.length.toLocaleString("en")} characters in all`, { class: "small" }));
-          side.append(...[why(cell)].filter(Boolean));
+          side.append(...[why(cell), window.richterTimeline(cell.runs, name === first ? Number(this.asked.run) : 0)].filter(Boolean));
         }
         sides.append(side);
       }

@@ -189,7 +189,7 @@ async function showItem(run, name, query, mine) {
       const list = make("dl", null, { class: "known" });
       for (const r of answer.ratings) list.append(make("dt", `${r.rater} (${r.kind})`),
         make("dd", severity(r.severity) + (r.mechanism ? `, ${r.mechanism}` : "") + (r.reason ? `: ${r.reason}` : "")));
-      side.append(list);
+      side.append(list, ...[window.richterTimeline(answer.runs, 0)].filter(Boolean));
     }
     sides.append(side);
   }
