@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judge.test_rating import judged_run
-from richter.audit import compare_tables, label_page, labelling_of, shared_sample
+from richter.audit import compare_tables, label_page, labelling_of, serve_rating, shared_sample
 from richter.audit._labelling import labels_of
 from richter.errors import InputError
 from richter.ratings import Sample, find_disagreements, rater_progress
@@ -107,6 +107,40 @@ def test_a_third_label_settles_and_counts_in_every_claim(run: Path) -> None:
         state = plan.state(labels_of(alone, sample))
         assert state.interval is not None
         assert (state.estimate, state.interval.low, state.interval.high) == pytest.approx(after)
+
+
+def test_the_server_draws_no_batch_when_it_asks_whether_all_is_done(run: Path) -> None:
+    """A request that is being answered may be drawing it: one that was drawn twice ended the command."""
+    with open_ledger(run, mode="write") as ledger:
+        page = label_page(ledger, "anna")  # who has labelled all of the first sample
+        before = page.sample
+        assert not page.is_finished()
+        assert page.sample is before
+        assert page.state()["task"] is not None  # the next batch
+        assert len(page.sample.chosen) > len(before.chosen)
+        assert not page.is_finished()
+
+
+def test_who_has_nothing_left_to_label_is_not_served(run: Path) -> None:
+    addresses: list[str] = []
+    rated = serve_rating(run, rater="anna", n=60, most=60, ready=lambda address, _: addresses.append(address))
+    assert (rated.done, len(addresses)) == (60, 1)  # it ended by itself
+
+
+def test_settling_the_last_disagreement_ends_it(run: Path) -> None:
+    with open_ledger(run, mode="write") as ledger:
+        page = label_page(ledger, "carl")
+        page._more = page._claim = None
+        first, *others = page.disagreements()["rows"]
+        for key in page.sample.chosen:  # carl labels what nobody disputes
+            if key not in {page.sample.chosen[row["number"]] for row in (first, *others)}:
+                number = next(n for n in range(len(page.order)) if page._key(n) == key)
+                page.rate({"task": number, "severity": 0})
+        for row in others:
+            page.settle({"answer": row["number"], "severity": 0})
+        assert not page.is_finished()
+        page.settle({"answer": first["number"], "severity": 0})
+        assert page.is_finished()
 
 
 def test_the_label_loop_says_what_compare_says_where_people_differ(run: Path) -> None:

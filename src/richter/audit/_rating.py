@@ -180,6 +180,7 @@ def serve_rating(
         )
         from richter.ratings import serve_loopback
 
+        page.state()  # a rater with nothing left to do is not served
         serving = serve_loopback(
             page.app(),
             port=port,

@@ -59,6 +59,7 @@ class RatingPage:
         self.guard = LoopbackGuard(cookie="richter-rate", command="richter label")
         self.turn = asyncio.Lock()
         self._again: int | None = None  # a task that was taken back
+        self._is_finished = False  # as the last state had it
         self._standing: ClaimStanding | None = None  # of the claim, with the labels so far
         self._before: ClaimStanding | None = None  # the same before the last label
         self.actions: dict[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -82,6 +83,8 @@ class RatingPage:
         number = self._next_number()
         task = None if number is None else self._task(number)
         people = self.ledger.ratings(kind="human")
+        waiting = [d for d in self._disputed(people) if self.rater not in d.raters and d.third is None]
+        self._is_finished = task is None and not waiting
         return {
             "done": done,
             "total": len(self.order),
@@ -89,7 +92,7 @@ class RatingPage:
             "rater": self.rater,
             "task": task,
             "raters": self._progress(people),
-            "disagreements": len([d for d in self._disputed(people) if self.rater not in d.raters and d.third is None]),
+            "disagreements": len(waiting),
             **self._claim_now(),
         }
 
@@ -118,9 +121,11 @@ class RatingPage:
         }
 
     def is_finished(self) -> bool:
-        """Whether this rater has nothing left to do: no answer to label, no disagreement to settle."""
-        state = self.state()
-        return state["task"] is None and not state["disagreements"]
+        """Whether this rater had nothing left to do at the last state: no answer to label, no disagreement to settle.
+
+        The server asks this beside requests that are being answered, so it reads and draws nothing.
+        """
+        return self._is_finished
 
     def _progress(self, people: Sequence[Rating]) -> list[dict[str, Any]]:
         counts = {self.rater: 0} | rater_progress(people, self.sample.chosen)
@@ -219,6 +224,7 @@ class RatingPage:
                 ended_at=time.time(),
             )
         )
+        self.state()
         return self.disagreements()
 
     def rate(self, body: Mapping[str, Any]) -> dict[str, Any]:
