@@ -259,6 +259,10 @@ def test_app_and_page_find_the_same_items(run: Path) -> None:
         rows = {row["item"]: row for row in table["rows"]}
         for row in index.find({"show": "all", "limit": "100"})["rows"]:
             assert row == rows[row["item"]]
+        states = [tuple(answer["state"] for answer in row["answers"][:2]) for row in rows.values()]
+        counts = index.find({"show": "broken"})["counts"]
+        assert counts["broken"] == states.count(("right", "wrong")) > 0
+        assert counts["fixed"] == states.count(("wrong", "right")) > 0
     finally:
         index.close()
 

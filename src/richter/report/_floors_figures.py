@@ -175,7 +175,8 @@ def _drawn_rows(rows: Sequence[Row], named: Sequence[str | None]) -> list[Row]:
 
 def _group_rows(document: Mapping[str, Any], words: Metric) -> list[Row]:
     """Of one condition alone how often it is right in each group of questions, the worst first."""
-    found = next(iter(document.get("conditions") or ()), {}).get("where") if words.name == "accuracy" else None
+    conditions: Sequence[Mapping[str, Any]] = document.get("conditions") or ()
+    found = conditions[0].get("where") if conditions and words.name == "accuracy" else None
     rows = []
     for group in (found or ())[:MOST_GROUPS]:
         wrong, span = group.get("error_rate"), group.get("interval")
