@@ -152,7 +152,7 @@ def measure_run(
         stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
                   "trust_labels": trust_labels, "unpaired": unpaired}  # fmt: skip
         vouched = {name: value for name, value in stated.items() if value != VOUCHED[name]}
-        given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
+        given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
         given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)
         study = RunStudy(
