@@ -246,8 +246,7 @@ def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[s
     spread = (flips["fixed"] + flips["broken"]) / 240 - gap["estimate"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
     assert gap["needed"] == needed
-    step = next(s for s in document["next"] if "settle accuracy" in s)
-    assert f"for 2 points about {round_up_to_two_figures(needed):,}." in step, step
+    assert f"for 2 points about {round_up_to_two_figures(needed):,}." in document["first_lines"]["sizes"]
 
 
 def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:

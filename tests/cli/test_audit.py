@@ -9,6 +9,7 @@ import pytest
 from helpers.server import FakeApi
 from richter.audit import lock_plan, new_plan
 from richter.cli import main
+from richter.words import SECTION_LACKS
 from richter_audit.cli._audit_output import exit_status
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
@@ -158,7 +159,7 @@ def test_own_questions_with_references_need_no_judge(tmp_path: Path, capsys: pyt
         assert condition["how_often"]["n"] == 58
         assert condition["how_often"]["estimate"] == pytest.approx(6 / 58)
         assert condition["how_badly"] is None
-        assert "graded, not weighed" in document["sections"]["severity"]["missing"]["reason"]
+        assert document["sections"]["severity"]["missing"]["reason"] == SECTION_LACKS["severity"]
         assert call("audit", tmp_path / "run", *options, "--grader", "exact") == 0
         assert "As grader:says grades 57 of 57" in capsys.readouterr().err
 

@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,9 @@ def table(path: Path, *, group: int = 0, repeats: int = 1, own_questions: bool =
 @pytest.mark.parametrize(
     "shape", [{}, {"group": 6}, {"repeats": 3}, {"own_questions": True}], ids=lambda shape: next(iter(shape), "plain")
 )
-def test_compare_and_size_say_one_sentence_on_sizes(shape: dict, margin: float | None, tmp_path: Path) -> None:
+def test_compare_and_size_say_one_sentence_on_sizes(
+    shape: dict[str, Any], margin: float | None, tmp_path: Path
+) -> None:
     """Paired, in groups, repeated, without pairs: the sizes come from one function and read alike."""
     tables = read_tables(table(tmp_path / "results.csv", **shape))
     compared = compare_tables(tables, margin=margin, n_resamples=100)
@@ -63,7 +66,7 @@ def test_sizes_without_data_are_a_ladder_unless_a_margin_is_stated_by_hand() -> 
 @pytest.mark.parametrize("vouched", [{}, {"unpaired": True}, {"missing": "at-random"}, {"level": 0.9}], ids=str)
 @pytest.mark.parametrize("more", [{}, {"judge": "gpt-4o"}, {"answer": "text", "judge": "gpt-4o"}], ids=str)
 def test_the_page_begins_with_the_step_that_the_terminal_names(
-    vouched: dict, more: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    vouched: dict[str, Any], more: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = table(tmp_path / "results.csv", **more)
     options = [f"--{name}" + (f"={value}" if value is not True else "") for name, value in vouched.items()]

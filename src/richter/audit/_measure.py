@@ -62,7 +62,7 @@ from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema
 from richter.stats import Mapper, in_threads
 from richter.store import DatabaseRun
 from richter.tables import Dataset, ReadOptions
-from richter.words import FirstLines, describe_document_question
+from richter.words import SECTION_LACKS, TEXTLESS_REMEDIES, FirstLines, describe_document_question
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
@@ -82,12 +82,6 @@ class Sections(Result):
 
 
 # what a table without the answers' texts lacks for a section: no judge and no person could read them
-TEXTLESS_REMEDIES = {
-    "severity": "add a column `severity` (0 right to 4 worst), or `answer` with the texts, to be rated",
-    "tail": "add a column with a continuous score, or `answer` with the texts, to be scored",
-    "calibration": "add a column `confidence` (0 to 1)",
-    "judges": "add the severities of two raters (`judge_1`, `judge_2`), or `answer` with the texts, to be rated",
-}
 SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
@@ -163,7 +157,7 @@ def measure_run(
         stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
                   "trust_labels": trust_labels, "unpaired": unpaired}  # fmt: skip
         vouched = {name: value for name, value in stated.items() if value != VOUCHED[name]}
-        given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
+        given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
         given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)
         study = RunStudy(
@@ -255,7 +249,7 @@ def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | Non
 def _section(study: RunStudy, name: str) -> Any:
     """A section's content, or what is missing for it."""
     if name not in study.wanted:
-        return _missing("It was not asked for.", f"richter report {study.records.command}")
+        return _missing(SECTION_LACKS["not asked"], f"richter report {study.records.command}")
     if study.watch is not None:
         study.watch(name)
     lacking = _lacks_records(study.records, name)
@@ -289,14 +283,11 @@ def _lacks_records(records: RunRecords, name: str) -> NoSection | None:
     """What every section needs: answers, and (but for searches and tails) ratings."""
     run = records.command
     if records.state == "empty":
-        return _missing("The run holds no answers.", f"richter audit --only ask {run} --bench ITEMS --model MODEL")
+        return _missing(SECTION_LACKS["empty"], f"richter audit --only ask {run} --bench ITEMS --model MODEL")
     if name in ("severity", "floors", "judges") and records.basis is None:
-        return _missing(
-            "No answer is rated, so nothing is graded or weighed.", f"richter audit --only judge {run} --rules"
-        )
+        return _missing(SECTION_LACKS["ungraded"], f"richter audit --only judge {run} --rules")
     if name == "severity" and records.basis == "grader":
-        why = "Answers are graded, not weighed: how bad an error is takes a judge or a person."
-        return _missing(why, f"richter audit --only judge {run} --judges MODEL,MODEL")
+        return _missing(SECTION_LACKS["severity"], f"richter audit --only judge {run} --judges MODEL,MODEL")
     return None
 
 
@@ -327,7 +318,7 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
         again = study.records.command
         ask = f"richter audit --only ask {again} --bench ITEMS --model ANOTHER"
         return _missing(
-            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
+            SECTION_LACKS["one model"].format(name=tables.conditions[0]),
             f"richter compare {again} OTHER.csv" if study.records.files else ask,
         )
     margins = margins_of(tables, study.margin)
@@ -367,12 +358,13 @@ def _measure_calibration(study: RunStudy) -> CalibrationSection | NoSection:
     records = study.records
     rows = records.rows
     if records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
-        ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
-        return _missing(ungraded, f"richter audit --only judge {records.command} --judges MODEL,MODEL")
+        return _missing(
+            SECTION_LACKS["right or wrong"], f"richter audit --only judge {records.command} --judges MODEL,MODEL"
+        )
     draw = f"richter audit --only draw {records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
     sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
     study.grades = _calibrated(study, records.tables, stated=True) if sure else None
-    why = ("No answer was drawn repeatedly.", draw)
+    why = (SECTION_LACKS["repeats"], draw)
     try:
         drawn = None if records.place is None else draws_table(records.place)
         if drawn is not None or int(rows["draw"].to_numpy().max()) > 0:
@@ -380,7 +372,7 @@ def _measure_calibration(study: RunStudy) -> CalibrationSection | NoSection:
     except InputError as fault:
         why = _without_path(records, fault)
     if study.draws is None and study.grades is None:
-        return _missing(f"{why[0]} No graded answer carries a confidence.", why[1])
+        return _missing(f"{why[0]} {SECTION_LACKS['confidence']}", why[1])
     lacking = _with_remedy(records, "calibration", _missing(*why)).missing
     return CalibrationSection(
         draws=study.draws,
@@ -404,7 +396,7 @@ def _measure_judges(study: RunStudy) -> JudgesSection | NoSection:
         if trust is not None and any(judge.agreement is not None for judge in trust.judges):
             return judges_section(records, agreement_by_labels(trust, file=records.name))
         return _missing(
-            "One rater alone: nobody to agree with.",
+            SECTION_LACKS["one rater"],
             f"richter audit --only judge {records.command} --judges MODEL,MODEL --limit 60",
         )
     rng = np.random.default_rng(study.seed)
@@ -419,7 +411,7 @@ def _measure_tail(study: RunStudy) -> TailSection | NoSection:
     column = tail_column(records, study.plan)
     if column is None:
         return _missing(
-            "No continuous severity was scored: half-step ratings have no continuous tail.",
+            SECTION_LACKS["tail"],
             f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
     assert records.folder is not None  # `tail_column` found it there
@@ -435,12 +427,12 @@ def _measure_search(study: RunStudy) -> tuple[SearchSection, ...] | NoSection:
     searches = searches_of(study.records)
     if not searches:
         return _missing(
-            "No search for errors was run.",
+            SECTION_LACKS["search"],
             f"richter search run {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
         )
     reader = find_search_reader()
     if reader is None:
-        return _missing("The package that reads searches is not installed.", "pip install 'richter[audit]'")
+        return _missing(SECTION_LACKS["search package"], "pip install 'richter[audit]'")
     return tuple(reader.read(search, level=study.level) for search in searches)
 
 

@@ -80,7 +80,8 @@ def _alone(row: ConditionResults, notes: Mapping[str, Any]) -> str:
     """One condition's answer: how often it is right, or how well it is scored; of a search what it found."""
     often, scored = row.how_often, row.scored
     if often is not None and notes["search"]:
-        severity = None if row.how_badly is None else row.how_badly.mean.estimate
+        mean = None if row.how_badly is None else row.how_badly.mean
+        severity = None if mean is None else mean.estimate
         return describe_searched(row.name, wrong=often.estimate, n=often.n, severity=severity)
     if often is None and scored is not None:
         span = scored.interval

@@ -178,7 +178,8 @@ def size_from_expectation(
     nobody states is assumed, and listed in `assumed`.
     """
     check_expectations(has_data=False, unpaired=unpaired, accuracy=accuracy, discordance=discordance, phi=phi)
-    metric, stated, assumed = METRICS["accuracy"], margin is not None, []
+    metric, stated = METRICS["accuracy"], margin is not None
+    assumed: list[str] = []
     ladder: tuple[float, ...] = ()
     if margin is None and accuracy is not None and accuracy[0] != accuracy[1]:
         margin = abs(accuracy[1] - accuracy[0])
@@ -196,11 +197,10 @@ def size_from_expectation(
 
     def count(size: float, *, equivalence: bool = False) -> int:
         """The items that show a gap of this size, or that there is none, in clusters where there are any."""
-        asked = {"alpha": alpha, "power": power, "equivalence": equivalence}
         if discordance is None:
-            n = 2 * floors.unpaired_gap_labels(size, expected, **asked)
+            n = 2 * floors.unpaired_gap_labels(size, expected, alpha=alpha, power=power, equivalence=equivalence)
         else:
-            n = floors.paired_gap_labels(size, discordance, **asked)
+            n = floors.paired_gap_labels(size, discordance, alpha=alpha, power=power, equivalence=equivalence)
         tail, each = equivalence_size(alpha, power) if equivalence else (alpha / 2, power)
         n = inflate_for_clusters(n, cluster_size=cluster_size, intraclass=intraclass, tail=tail, power=each)
         return 2 * math.ceil(n / 2) if unpaired else n

@@ -170,7 +170,8 @@ def size(
     one is right (`discordance`); beside data these are refused. `margin` is the difference
     that matters (0.02 or "2pt"); without one it is that between the two accuracies, else two points.
     With `unpaired` each has questions of its own: `items` counts both sides, `details.items_of_each` each.
-    Without data `items` is enough for either answer: to show the difference, or to show that it is smaller.
+    With a margin `items` is enough for either answer: to show the difference, or to show that it is smaller. Without
+    one it shows the difference.
 
     >>> import richter
     >>> richter.size(margin="5pt", accuracy=(0.8, 0.85), phi=0).items

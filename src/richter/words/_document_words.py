@@ -9,6 +9,8 @@ from richter.words._spans import describe_level
 __all__ = [
     "CORRECTED",
     "CORRECTED_MEANS",
+    "SECTION_LACKS",
+    "TEXTLESS_REMEDIES",
     "describe_alone",
     "describe_bound",
     "describe_counts_by_name",
@@ -34,6 +36,27 @@ SECTION_QUESTIONS = {  # what a section that is not there would tell
     "floors": "which is better, ask a second model the same questions",
     "search": "where else it fails",
     "judges": "if the judges agree",
+}
+
+SECTION_LACKS = {  # why a section is not there; filled from fields by `format`
+    "not asked": "It was not asked for.",
+    "empty": "The run holds no answers.",
+    "ungraded": "Nobody has graded the answers.",
+    "severity": "Severity not measured: your data says right or wrong only. Add a judge or human ratings.",
+    "one model": "There is only one model or prompt ({name}); a comparison needs two.",
+    "right or wrong": "No answer is graded right or wrong, so nothing says if confidence fits.",
+    "repeats": "No question was asked several times.",
+    "confidence": "No graded answer has a confidence.",
+    "one rater": "There is one rater only, and nobody to agree with.",
+    "tail": "No continuous severity was scored: half-step ratings have no continuous tail.",
+    "search": "No search for errors was run.",
+    "search package": "The package that reads searches is not installed.",
+}
+TEXTLESS_REMEDIES = {  # what grades alone lack for a section
+    "severity": "add a column `severity` (0 right to 4 worst), or `answer` with the texts, to be rated",
+    "tail": "add a column with a continuous score, or `answer` with the texts, to be scored",
+    "calibration": "add a column `confidence` (0 to 1)",
+    "judges": "add the severities of two raters (`judge_1`, `judge_2`), or `answer` with the texts, to be rated",
 }
 
 
