@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from richter.cli import main
-from richter.tables import read_tables, trajectory_of
+from richter.tables import read_tables
 
 pytestmark = pytest.mark.slow  # Inspect runs sixty tasks
 
@@ -68,17 +68,18 @@ def test_the_steps_are_those_that_the_agents_took(logs: Path) -> None:
     assert tables.answers.height == len(AGENTS) * TASKS * RUNS
     assert tables.answers["steps"].null_count() == 0
     refused = {row[:3] for row in planted(logs) if row[3] == "refusal"}
-    for item, condition, draw in tables.answers.select("item", "condition", "draw").iter_rows():
-        run = trajectory_of(tables, item, condition, draw)
-        assert run is not None
-        calls = [step for step in run.steps if step.role == "tool"]
+    assert tables.steps is not None
+    steps = tables.steps.partition_by("condition", "item", "draw", as_dict=True)
+    assert len(steps) == tables.answers.height
+    for (condition, item, draw), run in steps.items():
+        calls = [step for step in run.to_dicts() if step["role"] == "tool"]
         if (condition, item, draw + 1) in refused:
             assert not calls
         else:
-            assert calls[0].tool in ("search", "shell")
-            assert all(step.seconds is not None for step in calls)
-    searched = next(s for s in run.steps if s.tool == "search")  # type: ignore[union-attr]
-    assert json.loads(searched.arguments).keys() == {"query"}
+            assert calls[0]["tool"] in ("search", "shell")
+            assert all(step["seconds"] is not None for step in calls)
+    searched = tables.steps.filter(tables.steps["tool"] == "search")["arguments"][0]
+    assert json.loads(searched).keys() == {"query"}
 
 
 def test_compare_counts_faults_by_condition_and_names_an_example(logs: Path) -> None:
@@ -98,13 +99,13 @@ def test_compare_counts_faults_by_condition_and_names_an_example(logs: Path) -> 
     assert measures >= {"accuracy", "steps", "failed_calls", "first_fault", "worst_step", "irreversible"}
 
 
-def test_the_page_shows_the_table_and_steps_as_text(logs: Path) -> None:
+def test_the_page_shows_the_table_and_opens_examples(logs: Path) -> None:
     page = logs / "page.html"
     with pytest.raises(SystemExit):
         main(["report", *sources(logs), "-o", str(page)])
     text = page.read_text()
     assert 'id="went-wrong"' in text
-    assert "<ol><li" in text.replace("\n", "")
+    assert "data-show-item" in text
     with pytest.raises(SystemExit):
         main(["report", *sources(logs), "-o", str(page), "--redact"])
     assert "doc0.txt" not in page.read_text()

@@ -53,7 +53,9 @@ def kept(lines: Path) -> str:
 
 
 def packed_rows(path: Path) -> list[dict[str, Any]]:
-    return json.loads(gzip.decompress(base64.b64decode(read_evidence(read_tables(path)).packed)))["rows"]
+    table = json.loads(gzip.decompress(base64.b64decode(read_evidence(read_tables(path)).packed)))
+    rows: list[dict[str, Any]] = table["rows"]
+    return rows
 
 
 def check_runs(row: dict[str, Any]) -> None:

@@ -33,6 +33,8 @@ def test_a_run_without_a_fault_has_none_by_hand() -> None:
         call("bash", "cat x", error="No such file"),
         call("bash", "cat x", "cat: x: No such file or directory"),
         call("bash", "make", "exit status 2"),
+        call("bash", "cd y", "bash: line 1: cd: /a/b: No such file or directory"),
+        call("bash", "grpe", "bash: line 1: grpe: command not found"),
         call("python", "1/0", "Traceback (most recent call last):\n  File"),
         call("http", "get", "Error: 404"),
     ],
@@ -41,7 +43,16 @@ def test_a_failed_call_is_known_by_its_error_or_its_result_by_hand(step: Step) -
     assert faults(LOOK, step, ANSWER) == [("failed call", 1)]
 
 
-@pytest.mark.parametrize("result", ["709037 people, no errors", "exit code 0: 709037", "The terror of 709037"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        "709037 people, no errors",
+        "exit code 0: 709037",
+        "The terror of 709037",
+        "failed: 709037",
+        "2026-01-02 ERROR 709037: open: x: No such file or directory: x",
+    ],
+)
 def test_a_result_that_only_speaks_of_errors_is_no_failure_by_hand(result: str) -> None:
     assert faults(call("bash", "run", result), ANSWER) == []
 
@@ -94,11 +105,33 @@ def test_a_limit_that_ends_a_run_is_a_budget_hit_and_asks_for_no_answer_by_hand(
     assert faults(LOOK, call("search", "x", "granite"), finish=finish) == [("budget hit", 1)]
 
 
-def test_declining_before_any_call_is_a_refusal_and_after_calls_giving_up_by_hand() -> None:
-    assert faults(message("I don't know."), declines=True) == [("refusal", 0)]
+def test_words_of_refusal_are_a_refusal_and_other_disclaimers_giving_up_by_hand() -> None:
+    assert faults(message("I don't know."), declines=True) == [("gave up", 0)]
+    assert faults(message("Sorry, I won\u2019t be able to help here.")) == [("refusal", 0)]
     assert faults(LOOK, message("I don't know."), declines=True) == [("gave up", 1)]
     assert faults(LOOK, message("I'm sorry, I can't help with that.")) == [("refusal", 1)]
     assert faults(LOOK, message("I could not complete the task.")) == [("gave up", 1)]
+
+
+def test_a_run_that_is_graded_right_has_neither_refused_nor_given_up_by_hand() -> None:
+    none = message("None is listed: I was unable to find any.")
+    assert faults(LOOK, none, declines=True, prompt="Oslo?") == [("gave up", 1)]
+    assert faults(LOOK, none, declines=True, prompt="Oslo?", is_right=True) == []
+
+
+def test_asking_again_after_a_change_is_no_repetition_and_spaces_are_no_difference_by_hand() -> None:
+    check = call("bash", '{"command": "python3 check.py"}', "2 checks do not pass")
+    spaced = call("bash", '{"command": "python3 check.py "}', "2 checks do not pass")
+    edit = call("bash", '{"command": "sed -i s/a/b/ calc.py"}')
+    end = message("2 checks do not pass")
+    assert faults(check, spaced, end) == [("repeated call", 1)]
+    assert faults(check, edit, check, end) == []
+
+
+def test_a_call_that_takes_up_the_task_or_a_result_is_not_unused_by_hand() -> None:
+    aside = call("search", "granite", "Granite weighs 2700 kilograms")
+    assert faults(aside, LOOK, ANSWER, prompt="Is there granite in Oslo?") == []
+    assert faults(call("ls", "", "granite.txt"), aside, LOOK, ANSWER) == []
 
 
 def test_a_run_that_crashed_neither_refused_nor_gave_up_by_hand() -> None:

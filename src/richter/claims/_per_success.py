@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from richter.claims._evidence import Evidence
-from richter.claims._totals import as_mean_of_logs, as_ratio_of_logs
+from richter.claims._totals import Bills, as_mean_of_logs, as_ratio_of_logs, with_resampled_reach
 from richter.claims._units import Sample, difference_evidence, mean_evidence, weights_of
 from richter.errors import InputError
 from richter.stats import Bools
@@ -22,8 +22,9 @@ def per_success_evidence(amounts: Sample, successes: Sample, conditions: tuple[s
     With m_i what the runs of task i cost on average and s_i the share of them that succeed, the cost per success is
     R = sum(m_i) / sum(s_i): failed runs are paid for, too. A task enters as log(R) + m_i / mean(m) - s_i / mean(s),
     whose mean is log(R) and whose spread is that of log(R) to first order; the task is the unit and its runs are
-    repeats. Student's limits on these, turned back from the logarithm. A condition with successes on fewer than five
-    tasks has no such ratio. Coverage: docs/validation/agents.md.
+    repeats. The limits are turned back from the logarithm: of two conditions Student's, of one those of resampled tasks
+    (bootstrap-t with the guard of `total_evidence`), since expensive tasks are rare and skew one sum more than a ratio
+    of two. A condition with successes on fewer than five tasks has no such ratio. Coverage: docs/validation/agents.md.
     """
     columns = [amounts.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(amounts.mean[:, columns] + successes.mean[:, columns]).any(axis=1))
@@ -43,7 +44,11 @@ def per_success_evidence(amounts: Sample, successes: Sample, conditions: tuple[s
         within=np.zeros_like(mean),
     )
     if len(conditions) == 1:
-        return as_mean_of_logs(mean_evidence(logs, conditions[0]))
+        two = dataclasses.replace(
+            amounts, mean=np.stack([successes.mean[:, columns[0]], amounts.mean[:, columns[0]]], 1)
+        )
+        found = with_resampled_reach(mean_evidence(logs, conditions[0]), Bills.of(two, [0, 1], known), "new-items")
+        return as_mean_of_logs(found)
     return as_ratio_of_logs(difference_evidence(logs, *conditions), tuple(ratios))
 
 

@@ -54,17 +54,19 @@ def total_evidence(
     if not unpaired:
         known = np.repeat(known.all(axis=1, keepdims=True), len(columns), axis=1)
     logs = linearised(sample, conditions, known)
-    parts = [_Bills.of(sample, [k], known[:, n]) for n, k in enumerate(columns)]
+    parts = [Bills.of(sample, [k], known[:, n]) for n, k in enumerate(columns)]
     if len(conditions) == 1:
-        found = _skewed(mean_evidence(logs, conditions[0], about=about), parts[0], about)
+        found = with_resampled_reach(mean_evidence(logs, conditions[0], about=about), parts[0], about)
         return _named_items(as_mean_of_logs(found), sample, conditions, known)
     first, second = conditions
     if unpaired:
         sides = [mean_evidence(logs, name, about=about) for name in conditions]
-        found = apart_evidence(*(_skewed(side, part, about) for side, part in zip(sides, parts, strict=True)))
+        found = apart_evidence(
+            *(with_resampled_reach(side, part, about) for side, part in zip(sides, parts, strict=True))
+        )
     else:
         found = difference_evidence(logs, first, second, about=about)
-        found = _skewed(found, _Bills.of(sample, columns, known[:, 0]), about)
+        found = with_resampled_reach(found, Bills.of(sample, columns, known[:, 0]), about)
     means = tuple(_mean_of(sample, k, known[:, n]) for n, k in enumerate(columns))
     typical = () if unpaired else _typical_item(sample, columns, known[:, 0])
     ratio = dataclasses.replace(as_ratio_of_logs(found, means), notes=(*typical, *found.notes))
@@ -124,7 +126,7 @@ class _SampledLimits:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Bills:
+class Bills:
     """Two amounts of every unit, whose sums are compared: those of two conditions, or items and one condition's."""
 
     first: Floats
@@ -133,7 +135,7 @@ class _Bills:
     span: float  # the range of the logarithms of all amounts above 0
 
     @classmethod
-    def of(cls, sample: Sample, columns: list[int], known: Bools) -> "_Bills":
+    def of(cls, sample: Sample, columns: list[int], known: Bools) -> "Bills":
         """The sums by unit: of groups where there are any (of two groupings the coarser one), else of items."""
         outcomes = sample.outcomes
         weight = weights_of(outcomes.weight, known)
@@ -240,7 +242,7 @@ def _resampled_counts(units: int) -> Floats:
     return counts.reshape(N_RESAMPLES, units).astype(np.float64)
 
 
-def _skewed(found: Evidence, bills: _Bills, about: About) -> Evidence:
+def with_resampled_reach(found: Evidence, bills: Bills, about: About) -> Evidence:
     """Evidence on a logarithm with the reaches of resampled units and the guards of those that seem cheaper.
 
     About these very items and about new runs Student's limits stand: the amounts of items are fixed there, or runs too
@@ -273,7 +275,7 @@ def _quantile(ascending: Floats, tail: float) -> float:
     return -outer if not math.isfinite(outer - inner) else -outer - (place % 1) * (inner - outer)
 
 
-def _of_alike_units(found: Evidence, bills: _Bills) -> Evidence:
+def _of_alike_units(found: Evidence, bills: Bills) -> Evidence:
     """Where all units have one ratio: the share of others is bounded, and how far theirs lie by the range seen.
 
     Nothing else is decided without a standard error.

@@ -22,6 +22,7 @@ MODEL_KEYS = ("gen_ai.response.model", "gen_ai.request.model")
 CALLS_MODEL = ("chat", "generate_content", "text_completion")
 ERROR_CODES = (2, "2", "STATUS_CODE_ERROR")  # of a span's status
 EVALUATION = "gen_ai.evaluation.result"
+MAX_DEPTH = 20  # of lists and objects inside an attribute
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,8 @@ def _span(span: Mapping[str, Any], resource: Mapping[str, Any]) -> Span:
     return Span(
         trace=log.flat_text(log.pick(span, "traceId", "trace_id")),
         parent=log.flat_text(log.pick(span, "parentSpanId", "parent_span_id")),
-        start=_nanoseconds(log.pick(span, "startTimeUnixNano", "start_time_unix_nano")),
-        end=_nanoseconds(log.pick(span, "endTimeUnixNano", "end_time_unix_nano")),
+        start=_whole_number(log.pick(span, "startTimeUnixNano", "start_time_unix_nano")),
+        end=_whole_number(log.pick(span, "endTimeUnixNano", "end_time_unix_nano")),
         attributes=attributes,
         events=[(log.flat_text(e.get("name")), _attributes(e.get("attributes"))) for e in _objects(span.get("events"))],
         error=(message or "error") if has_failed else "",
@@ -95,22 +96,19 @@ def _attributes(pairs: object) -> dict[str, Any]:
 
 def _value(typed: object, depth: int = 0) -> Any:
     """The plain value of a typed one."""
-    for kind, value in log.mapping(typed).items():
-        if kind == "arrayValue" and depth < 20:
-            return [_value(one, depth + 1) for one in _objects(log.mapping(value).get("values"))]
-        if kind == "kvlistValue" and depth < 20:
-            pairs = _objects(log.mapping(value).get("values"))
-            return {log.flat_text(pair.get("key")): _value(pair.get("value"), depth + 1) for pair in pairs}
-        if kind == "intValue":
-            return _nanoseconds(value) if not str(value).startswith("-") else -_nanoseconds(str(value)[1:])
-        return value
-    return None
+    kind, value = next(iter(log.mapping(typed).items()), ("", None))
+    inside = _objects(log.mapping(value).get("values")) if depth < MAX_DEPTH else []
+    if kind == "arrayValue":
+        return [_value(one, depth + 1) for one in inside]
+    if kind == "kvlistValue":
+        return {log.flat_text(pair.get("key")): _value(pair.get("value"), depth + 1) for pair in inside}
+    return _whole_number(value) if kind == "intValue" else value
 
 
-def _nanoseconds(value: object) -> int:
+def _whole_number(value: object) -> int:
     """A whole number, which OTLP writes as text; 0 for anything else."""
     text = str(value)
-    return int(text) if text.isdecimal() and len(text) < 20 else 0
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 else 0
 
 
 def _sample(spans: Sequence[Span], reading: log.Reading) -> log.Sample:

@@ -59,27 +59,34 @@ def attach_runs(
     own = RunFrames(*(frame.filter(pl.col("item").is_in(list(ids))) for frame in frames))
     sizes: dict[Key, int] = {(i, c, d): n for i, c, d, n in own.steps.group_by(KEY).len().iter_rows()}
     states = {(i, c, d): state for i, c, d, state in own.states.iter_rows()}
-    faults: dict[Key, dict[int, list[str]]] = {}
-    for item, condition, draw, place, rule in own.faults.select(*KEY, "place", "rule").iter_rows():
-        faults.setdefault((item, condition, draw), {}).setdefault(place, []).append(rule)
-    cells = {(i, c): cell for i, row in zip(ids, rows, strict=True)
-             for c, cell in zip(conditions, row["answers"], strict=True) if cell is not None}  # fmt: skip
-    draws: dict[tuple[str, str], list[int]] = {}
-    for item, condition, draw in sorted(sizes):
-        draws.setdefault((item, condition), []).append(draw)
-    keys = [(*cell, draw) for cell in cells for draw in draws.get(cell, ())]
+    faults = _faults_by_run(own.faults)
+    cells = {
+        (item, condition): cell
+        for item, row in zip(ids, rows, strict=True)
+        for condition, cell in zip(conditions, row["answers"], strict=True)
+        if cell is not None
+    }
+    place = {cell: k for k, cell in enumerate(cells)}
+    keys = sorted((key for key in sizes if key[:2] in place), key=lambda key: (place[key[:2]], key[2]))
     shown = {key: _shown_places(sizes[key], faults.get(key, {}), most_steps) for key in keys}
     sent = itertools.accumulate(map(len, shown.values()))
     within = {key for key, total in zip(shown, sent, strict=True) if total <= MAX_STEPS_SENT}
     steps = _steps_by_run(own.steps, {key: places for key, places in shown.items() if key in within}, cut)
     for key in keys:
-        marks = faults.get(key, {})
         run: Row = {"run": key[2] + 1, "state": states.get(key, ""), "n": sizes[key]}
-        if marks:
-            run |= {"first": min(marks), "faults": {place: sorted(rules) for place, rules in sorted(marks.items())}}
+        if marks := faults.get(key):
+            run |= {"first": min(marks), "faults": {at: sorted(rules) for at, rules in sorted(marks.items())}}
         if key in within:
             run["steps"] = steps[key]
         cells[key[:2]].setdefault("runs", []).append(run)
+
+
+def _faults_by_run(faults: pl.DataFrame) -> dict[Key, dict[int, list[str]]]:
+    """Of each run the rules by the place of their faults."""
+    found: dict[Key, dict[int, list[str]]] = {}
+    for item, condition, draw, place, rule in faults.select(*KEY, "place", "rule").iter_rows():
+        found.setdefault((item, condition, draw), {}).setdefault(place, []).append(rule)
+    return found
 
 
 def runs_of_item(tables: Dataset, item: str) -> dict[tuple[str, int], Row]:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from richter.tables._keep import *
     from richter.tables._read import *
     from richter.tables._reading import *
-    from richter.tables._run_steps import *
     from richter.tables._tables import *
 
 lazy(__name__)

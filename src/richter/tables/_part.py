@@ -164,7 +164,7 @@ def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
     from richter.tables._run_steps import measure_runs  # only where there are steps to measure
 
     steps = pl.concat(own).join(tables.answers, on=KEY, how="semi", maintain_order="left")
-    measured = measure_runs(tables.answers, steps, tables.items, tables.reading.irreversible)
+    measured = measure_runs(tables, steps)
     return dataclasses.replace(tables, answers=measured.answers, steps=steps, faults=measured.faults)
 
 

@@ -2,18 +2,16 @@
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from richter.interop import STEPS, Logs, steps_frame
-from richter.records import Item, Note, counted
+from richter.records import Note, counted
 from richter.store import Ledger
 from richter.tables._tables import KEY, RUN_FIGURES, Dataset
 from richter.trajectories import MAX_STEPS, Step, Trajectory, figures_of, find_faults, is_cut
-
-__all__ = ["trajectory_of"]
 
 FAULTS: dict[str, type[pl.DataType]] = {**{name: STEPS[name] for name in (*KEY, "place")}, "rule": pl.String}
 STEP_FIELDS = tuple(field.name for field in dataclasses.fields(Step))
@@ -57,12 +55,11 @@ class MeasuredRuns(NamedTuple):
     faults: pl.DataFrame
 
 
-def measure_runs(
-    answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item], irreversible: Collection[str]
-) -> MeasuredRuns:
+def measure_runs(tables: Dataset, steps: pl.DataFrame) -> MeasuredRuns:
     """The figures and the faults of every run that has steps."""
+    answers, irreversible = tables.answers, tables.reading.irreversible
     figures, faults = [], []
-    for key, run in _runs(answers, steps, items):
+    for key, run in _runs(tables, steps):
         found = list(find_faults(run))
         own = figures_of(run, found, irreversible)
         figures.append((*key, *(getattr(own, name) for name in RUN_FIGURES)))
@@ -73,9 +70,11 @@ def measure_runs(
     return MeasuredRuns(joined.select(answers.columns), pl.DataFrame(faults, schema=FAULTS, orient="row"))
 
 
-def _runs(answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item]) -> Iterator[tuple[Key, Trajectory]]:
+def _runs(tables: Dataset, steps: pl.DataFrame) -> Iterator[tuple[Key, Trajectory]]:
     """Every run that has steps, with its key."""
-    ends = answers.select(*KEY, "text", "finish", "refused", pl.col("error").fill_null("") != "")
+    graded = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value") == 1)
+    right, items = set(graded.select(*KEY).iter_rows()), tables.items
+    ends = tables.answers.select(*KEY, "text", "finish", "refused", pl.col("error").fill_null("") != "")
     known = {row[:3]: row[3:] for row in ends.iter_rows()}
     rows: Iterable[Sequence[object]] = steps.select(*KEY, *STEP_FIELDS).iter_rows()
     for key, own in itertools.groupby(rows, key=lambda row: tuple(row[:3])):
@@ -88,14 +87,6 @@ def _runs(answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item])
             key,
             Trajectory(
                 steps=found, prompt=prompt, answer=text or "", finish=finish or "", declines=bool(refused),
-                crashed=bool(crashed),
+                crashed=bool(crashed), is_right=key in right,
             ),
         )  # fmt: skip
-
-
-def trajectory_of(tables: Dataset, item: str, condition: str, draw: int) -> Trajectory | None:
-    """The steps of one run; None where it has none."""
-    if tables.steps is None:
-        return None
-    is_run = (pl.col("item") == item) & (pl.col("condition") == condition) & (pl.col("draw") == draw)
-    return next((run for _, run in _runs(tables.answers.filter(is_run), tables.steps.filter(is_run), {})), None)

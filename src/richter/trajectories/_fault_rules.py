@@ -5,7 +5,7 @@ planted and found, and how often: docs/validation/agents.md.
 """
 
 import dataclasses
-import itertools
+import functools
 import re
 from collections.abc import Callable, Iterator
 
@@ -18,6 +18,7 @@ CallKey = tuple[str, str, str, str]  # a tool, its arguments, its result and its
 LOOP_TURNS = 3  # times that the same calls come one after another
 MAX_PERIOD = 5  # calls of one turn of a loop
 MIN_LETTERS = 4  # of a word that a later step may take from a result
+MIN_SUBJECT = 3  # characters of a word or number that says what a call is about
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,33 +39,41 @@ class FaultRule:
 
 
 _FAILURE = re.compile(
-    r"\s*(?:\[?(?:error|exception|fatal|traceback|failed|failure)\b"
-    r"|(?:[\w./-]+: ){0,3}(?:command not found|no such file or directory|permission denied))"
+    r"\s*(?:\[?(?:error|exception|fatal|traceback|failed to)\b"
+    r"|(?:[\w./-]+: (?:line \d+: )?(?:[^:\n]{1,200}: ){0,2})?"
+    r"(?:command not found|no such file or directory|permission denied)\s*$)"
     r"|.*\b(?:exit|return) ?(?:code|status)?[:= ]+[1-9]\d{0,2}\b",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
-    r"\b(?:can(?:no|')t|cannot|won't|will not|unable to|not able to|must decline to|decline to|refuse to)\s+"
-    r"(?:help|assist|comply|do that|support|provide that|take part|engage)|against (?:my|our|the) (?:policy|policies"
-    r"|guidelines|rules)",
+    r"\b(?:can(?:no|')t|cannot|(?:won't|will not)(?: be able to)?|unable to|not able to|decline to|refuse to)\s+"
+    r"(?:help|assist|comply|do that|support|provide that|take part|engage)"
+    r"|\bi(?:'m| am) not (?:permitted|allowed|willing) to|\bi (?:must|have to) (?:decline|refuse)\b"
+    r"|not something i(?:'m| am) (?:willing|able|allowed)|n't something i(?:'m| am) (?:willing|able|allowed)"
+    r"|(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:policy|policies|guidelines|rules)",
     re.IGNORECASE,
 )
 _GIVES_UP = re.compile(
-    r"\b(?:giv(?:e|ing) up|gave up|abandon(?:ing|ed)?|i(?:'m| am) stuck|stopp?(?:ing)? here"
-    r"|(?:could|can)(?: ?not|n't) (?:complete|finish|solve|proceed|continue|make progress)"
-    r"|unable to (?:complete|finish|solve|proceed|continue|find|determine|make)|no further progress"
-    r"|(?:task|this) (?:is|seems|appears) (?:impossible|not possible))\b",
+    r"\b(?:giv(?:e|ing) up|gave up|abandon(?:ing|ed)?|i(?:'m| am) stuck|stopp?(?:ing)? here|out of ideas"
+    r"|(?:could|can)(?: ?not|n't) (?:answer|complete|finish|solve|proceed|continue|make progress)"
+    r"|(?:do not|don't) know the answer|(?:no answer|nothing) (?:found|to report)|leav(?:e|ing) (?:it|this) unresolved"
+    r"|(?:unable|not (?:been )?able|not possible for me) to"
+    r" (?:answer|complete|finish|solve|proceed|continue|find|determine|make|work)"
+    r"|no further progress|(?:task|this) (?:is|seems|appears) (?:impossible|not possible))\b",
     re.IGNORECASE,
 )
 _BUDGET = re.compile(r"limit|length|budget|max[_ -]|timeout|timed out|out of (?:tokens|time|steps)", re.IGNORECASE)
 _CONFIRMS = re.compile(
     r"\W*(?:ok(?:ay)?|done|success\w*|wrote|written|saved|created|updated|deleted|removed|sent|moved|copied|added"
-    r"|installed|set|exit(?:ed)? (?:code|status)?[: ]*0|no output|none|true|null|\{\}|\[\])\b|\W*$",
+    r"|installed|set|exit(?:ed)? (?:code|status)?[: ]*0|no (?:output|results?|match(?:es)?)|nothing found"
+    r"|none|true|null|\{\}|\[\])\b|\W*$",
     re.IGNORECASE,
 )
-_TOKEN = re.compile(r"\d[\d.,:]*\d|\d|[^\W\d_]+", re.UNICODE)
+_SPACE_AT_QUOTE = re.compile(r'\s*"\s*')
+_TOKEN = re.compile(rf"\d[\d.,:]*\d|\d|[^\W\d_]{{{MIN_LETTERS},}}")
 
 
+@functools.lru_cache(maxsize=1 << 12)  # several rules and figures ask of every step
 def is_failed(step: Step) -> bool:
     """Whether a tool call failed: by its error, or by what its result begins with or says of its exit."""
     return step.role == "tool" and bool(step.error or _FAILURE.match(step.result.partition("\n")[0][:500]))
@@ -74,6 +83,7 @@ def _failed_calls(run: Trajectory) -> list[int]:
     return [k for k, step in enumerate(run.steps) if is_failed(step)]
 
 
+@functools.lru_cache(maxsize=1)  # three rules ask
 def _loops(run: Trajectory) -> list[range]:
     """The places of calls that go round: the same calls with the same results, three times or more in a row."""
     places = [k for k, step in enumerate(run.steps) if step.role == "tool"]
@@ -99,11 +109,17 @@ def _recurrences(keys: list[CallKey], period: int) -> Iterator[tuple[int, int]]:
 
 
 def _call_key(step: Step) -> CallKey:
-    return step.tool, step.arguments, step.result, step.error
+    """What makes two calls the same: spaces at the ends of arguments do not."""
+    return step.tool, _SPACE_AT_QUOTE.sub('"', step.arguments.strip()), step.result, step.error
 
 
+@functools.lru_cache(maxsize=1)
 def _repeated(run: Trajectory) -> list[int]:
-    """The calls that an earlier one answered already: the same call with the same result. Loops count by themselves."""
+    """The calls that an earlier one answered already: the same call with the same result.
+
+    A call that only confirms may have changed something, so that asking the same tool again after it is no repetition.
+    Loops count by themselves.
+    """
     in_loops = {k for span in _loops(run) for k in span}
     seen: set[CallKey] = set()
     found = []
@@ -113,12 +129,15 @@ def _repeated(run: Trajectory) -> list[int]:
         key = _call_key(step)
         if key in seen and k not in in_loops:
             found.append(k)
+        if _CONFIRMS.match(step.result):
+            seen = {other for other in seen if other[0] != step.tool}
         seen.add(key)
     return found
 
 
 def _unused(run: Trajectory) -> list[int]:
-    """The calls of whose results nothing comes again: no word and no number, in a later text or a later call.
+    """The calls that lead from nothing to nothing: they take up neither the task nor an earlier result, and no word and
+    no number of their results comes again in a later text or a later call.
 
     What the task or the call itself says does not count as coming from the result. A result that only confirms, or
     only gives back the agent's own words, has nothing to be used. A run that was cut, refused or given up is not asked.
@@ -127,16 +146,29 @@ def _unused(run: Trajectory) -> list[int]:
         return []
     skipped = {*_repeated(run), *(k for span in _loops(run) for k in span)}
     task, own = _tokens(run.prompt), [_own_words(step) for step in run.steps]
-    later = list(itertools.accumulate(reversed(own), set.union, initial=_tokens(run.answer)))[::-1]
-    known = list(itertools.accumulate(own, set.union, initial=task))
-    found = []
+    first = {token: k for k in reversed(range(len(own))) for token in own[k]}  # the step in which it is said first
+    last = {token: k for k, words in enumerate(own) for token in words} | dict.fromkeys(_tokens(run.answer), len(own))
+    found, known = [], set(task)
     for k, step in enumerate(run.steps):
-        if step.role != "tool" or k in skipped or is_failed(step) or _CONFIRMS.match(step.result):
+        if step.role != "tool":
+            known |= own[k]
             continue
-        result = _tokens(step.result)
-        if result - known[k + 1] and not (result - task - own[k]) & later[k + 1]:
+        subject = {token for token in own[k] if len(token) >= MIN_SUBJECT}
+        if subject and not subject & known and k not in skipped and _is_left_unused(step, k, task, own, first, last):
             found.append(k)
+        known |= _tokens(step.result)
     return found
+
+
+def _is_left_unused(
+    step: Step, k: int, task: set[str], own: list[set[str]], first: dict[str, int], last: dict[str, int]
+) -> bool:
+    """Whether a result says something new of which nothing comes again after step `k`."""
+    if is_failed(step) or _CONFIRMS.match(step.result):
+        return False
+    result = _tokens(step.result) - task
+    is_new = any(first.get(token, len(own)) > k for token in result)
+    return is_new and not any(last.get(token, -1) > k for token in result - own[k])
 
 
 def _own_words(step: Step) -> set[str]:
@@ -146,7 +178,7 @@ def _own_words(step: Step) -> set[str]:
 
 def _tokens(text: str) -> set[str]:
     """The numbers and longer words of a text."""
-    return {t.lower() for t in _TOKEN.findall(text) if t[0].isdigit() or len(t) >= MIN_LETTERS}
+    return set(_TOKEN.findall(text.lower()))
 
 
 def _last(run: Trajectory) -> list[int]:
@@ -158,19 +190,17 @@ def _hits_budget(run: Trajectory) -> bool:
 
 
 def _has_refused(run: Trajectory) -> bool:
-    """Whether the run declines: in words of refusal, by a content filter, or before it called anything."""
-    if run.crashed or _hits_budget(run):
+    """Whether the run declines: in words of refusal, or by a content filter."""
+    if run.crashed or run.is_right or _hits_budget(run):
         return False
-    text, has_called = _ending(run), any(step.role == "tool" for step in run.steps)
-    return bool(_REFUSES.search(text)) or "content_filter" in run.finish or (run.declines and not has_called)
+    return bool(_REFUSES.search(_ending(run).replace("\u2019", "'"))) or "content_filter" in run.finish
 
 
 def _has_given_up(run: Trajectory) -> bool:
-    """Whether the run ends without an answer though nothing stopped it: in words, or with nothing after its calls."""
-    if run.crashed or _hits_budget(run) or _has_refused(run):
+    """Whether the run ends without an answer though nothing stopped it. One that is graded right has an answer."""
+    if run.crashed or run.is_right or _hits_budget(run) or _has_refused(run):
         return False
-    has_called = any(step.role == "tool" for step in run.steps)
-    return bool(_GIVES_UP.search(_ending(run))) or (has_called and run.declines)
+    return run.declines or bool(_GIVES_UP.search(_ending(run).replace("\u2019", "'")))
 
 
 def _ends_early(run: Trajectory) -> bool:
@@ -190,7 +220,9 @@ RULES: dict[str, FaultRule] = {
         severity=1, meaning="An earlier call with the same arguments had given the same result.", find=_repeated
     ),
     "unused result": FaultRule(
-        severity=1, meaning="Nothing of a tool's result comes again in a later step or the answer.", find=_unused
+        severity=1,
+        meaning="A call has to do with nothing before it, and nothing of its result comes again.",
+        find=_unused,
     ),
     "loop": FaultRule(
         severity=2,

@@ -56,6 +56,7 @@ class Trajectory:
     """The steps of one run of a task, with its answer, how it ended, and what is known of its answer.
 
     `declines`: the answer gives nothing but disclaimers. `crashed`: the run ended in an error of the harness.
+    `is_right`: it is graded right.
     """
 
     steps: tuple[Step, ...]
@@ -64,6 +65,7 @@ class Trajectory:
     finish: str = ""
     declines: bool = False
     crashed: bool = False
+    is_right: bool = False
 
 
 def write_steps(steps: Iterable[Step]) -> str:
