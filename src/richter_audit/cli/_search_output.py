@@ -63,7 +63,14 @@ def search_run(
     if calls.dry_run:
         budget = calls.budget
         plan = ascent.estimate_search(
-            base, condition, settings, budget=budget, prices=calls.prices, generator=writer, judge=judge
+            base,
+            condition,
+            settings,
+            budget=budget,
+            testee_calls=testee_budget,
+            prices=calls.prices,
+            generator=writer,
+            judge=judge,
         )
         out.print(str(plan), soft_wrap=True)
         calls.say_prices(out)
