@@ -366,10 +366,10 @@ def _unspoken(node: ast.AST) -> list[ast.AST]:
 
 def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
     """What is changed, the part of the text it stands in, and what comes there."""
-    other = copying.deepcopy(node)
+    other = copying.copy(node)  # its parts stay the node's own: one of them is replaced
     if isinstance(other, ast.Compare) and len(other.ops) == 1 and type(other.ops[0]) in SWAPS:
         what = f"comparison {type(other.ops[0]).__name__}"
-        other.ops[0] = SWAPS[type(other.ops[0])]()
+        other.ops = [SWAPS[type(other.ops[0])]()]
     elif isinstance(other, ast.BinOp | ast.BoolOp | ast.UnaryOp) and type(other.op) in SWAPS:
         what = f"operator {type(other.op).__name__}"
         other.op = SWAPS[type(other.op)]()

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.trials import fewest_hits, most_hits, n_trials
 from richter_audit.ascent import SearchSettings, follow, simulate_search
 from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
@@ -66,14 +67,14 @@ def test_bayes_and_sea_climb_where_the_field_is_smooth_recovers_truth():
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.03, 0.3])
 def test_the_population_interval_covers_under_search_recovers_truth(rate):
-    """600 searches: the standard error of a coverage of 0.95 is 0.009; Wilson's own lattice adds up to 0.015."""
-    hits = 0
-    for seed in range(600):
+    """Wilson's own lattice puts the coverage up to 0.015 from 0.95."""
+    hits, trials = 0, n_trials(600)
+    for seed in range(trials):
         chance = np.where(np.random.default_rng(seed).random(3000) < 0.1, min(1.0, 5 * rate), 5 / 9 * rate)
         options = {"strategy": "sea", "uniform": 0.4, "gamma": None, "neighbours": 10}
         found, truth = searched(seed, size=3000, paragraphs=400, chance=chance, **options)
         hits += truth.mean() in found.population.interval
-    assert hits / 600 == pytest.approx(0.95, abs=0.015 + 3 * 0.009)
+    assert fewest_hits(trials, 0.935) <= hits <= most_hits(trials, 0.965)
 
 
 def test_spreading_gives_up_errors_only_as_far_as_is_allowed_by_hand():

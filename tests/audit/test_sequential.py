@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from helpers.trials import most_hits, n_trials
 from richter.errors import InputError
 from richter.floors import decide_claim, parse_claim
 from richter.records import Verdict
@@ -131,13 +132,13 @@ def test_failures_and_refusals_are_rates_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_wrong_verdicts_stay_below_alpha_recovers_truth() -> None:
-    # The true error rate is 0.10, so "< 0.10" is false; 120 audits that look after every batch. At 5% more than 14
-    # wrong verdicts have probability below 0.001.
+    # the true error rate is 0.10, so "< 0.10" is false; audits that look after every batch
+    trials = n_trials(120)
     wrong = sum(
         run("error_rate < 0.10", SimulatedTestee(s, m=0.90), ITEMS[:400], s).claim.verdict is Verdict.VERIFIED
-        for s in range(120)
+        for s in range(trials)
     )
-    assert wrong <= 14
+    assert wrong <= most_hits(trials, 0.05)
 
 
 def test_a_claim_must_name_its_condition() -> None:

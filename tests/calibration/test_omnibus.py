@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, logit, ndtr
 from scipy.stats import binom
 
+from helpers.trials import most_hits, n_trials
 from richter.calibration import calibration_claims, miscalibration, study_confidence
 from richter.calibration._omnibus import _correlation
 from richter.errors import InputError
@@ -23,13 +24,13 @@ def law(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("name", ["uniform", "high", "stated"])
 @pytest.mark.parametrize("n", [100, 400])
 def test_size_recovers_the_level(name: str, n: int) -> None:
-    # 5% is promised and exact: more than 22 of 250 has probability 0.004 at 5%
-    rng = np.random.default_rng(n)
+    # 5% is promised and exact
+    rng, trials = np.random.default_rng(n), n_trials(250)
     called = 0
-    for _ in range(250):
+    for _ in range(trials):
         c = law(name, n, rng)
         called += miscalibration(c, rng.random(n) < c, rng=rng, n_resamples=199).p <= 0.05
-    assert called <= 22
+    assert called <= most_hits(trials, 0.05)
 
 
 @pytest.mark.slow

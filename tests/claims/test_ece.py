@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from helpers.trials import fewest_hits, n_trials
 from richter.claims import ece_difference, ece_evidence, ece_side, p_value
 from richter.stats import bin_gaps, ece
 
@@ -39,13 +40,12 @@ def repeated(
 @pytest.mark.slow
 @pytest.mark.parametrize("gaps", [(0.0, 0.0), (0.0, 0.08), (0.08, 0.08)])
 def test_interval_covers_the_difference_recovers_truth(gaps: tuple[float, float]) -> None:
-    # 200 samples of 500 items: fewer than 178 covered has probability 0.0005 at 95%
-    rng = np.random.default_rng(1)
+    rng, trials = np.random.default_rng(1), n_trials(200)
     covered = 0
-    for _ in range(200):
+    for _ in range(trials):
         c, a = draw(rng, 500, gaps)
         covered += (gaps[1] - gaps[0]) in ece_difference(*(ece_side(c[:, k], a[:, k]) for k in (0, 1))).interval(0.95)
-    assert covered >= 178
+    assert covered >= fewest_hits(trials, 0.95)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from scipy.stats import f_oneway, ttest_ind
 
 from helpers.outcomes import outcomes
+from helpers.trials import most_hits, n_trials
 from richter.claims import Subgroups, decide_heterogeneity, difference_evidence, subgroup_differences
 from richter.claims._subgroups import _pool
 from richter.errors import InputError
@@ -104,7 +105,7 @@ def test_effects_that_differ_are_told_and_pooled_lie_between(rng: np.random.Gene
 @pytest.mark.parametrize("size", [8, 40])
 def test_one_effect_is_called_several_in_five_of_a_hundred(size: int) -> None:
     rng = np.random.default_rng(size)
-    runs, false = 300, 0
+    runs, false = n_trials(300), 0
     for _ in range(runs):
         x, code = board(rng, [0.1] * 5, size)
         x[:, 1] += rng.normal(0, 0.3, len(code)) * (code == 0)  # one subgroup varies more
@@ -113,7 +114,7 @@ def test_one_effect_is_called_several_in_five_of_a_hundred(size: int) -> None:
         ).p
         assert p is not None
         false += p <= 0.05
-    assert false / runs < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / runs)
+    assert false <= most_hits(runs, 0.05)
 
 
 def test_groups_across_subgroups_and_lone_subgroups_are_refused(rng: np.random.Generator) -> None:

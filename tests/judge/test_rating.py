@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from aiohttp import web
 
+from richter import texts
 from richter.audit import (
     compare_tables,
     import_ratings,
+    label_page,
     labelling_of,
     measure_run,
     open_rating,
@@ -492,6 +494,22 @@ def rate_all(run: Path, truth: dict[tuple[str, str, int], float], *, most: int) 
             state = page.rate({"task": state["task"]["number"], "severity": truth[key]})
             said.append(state["sentence"])
         return len(page.sample.chosen), said
+
+
+def test_a_label_does_not_grade_the_answers_again(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 800 answers to 400 questions with references each is graded once, however many labels follow."""
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.2)
+    graded = []
+    monkeypatch.setattr(texts, "grade_answer", lambda item, *_: bool(graded.append(item.id)))
+    with open_ledger(run, mode="write") as ledger:
+        page = label_page(ledger, "anna")
+        state = page.state()
+        for _ in range(12):
+            key = page._key(state["task"]["number"])
+            state = page.rate({"task": state["task"]["number"], "severity": truth[key]})
+    assert len(graded) == 800
 
 
 def test_labelling_stops_when_a_large_difference_is_decided(tmp_path: Path, rng: np.random.Generator) -> None:

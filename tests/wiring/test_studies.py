@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.trials import n_trials
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 import core_family
 import group_worlds
@@ -36,7 +38,7 @@ def test_margins_cost_a_pair_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in missing_grades.WORLDS if name not in missing_grades.EXEMPT])
 def test_missing_grades_show_nothing_false(name: str) -> None:
-    world, n = missing_grades.WORLDS[name], 100
+    world, n = missing_grades.WORLDS[name], n_trials(100)
     row = missing_grades.world_row(name, n)
     better, worse = row["both-ways better %"], row["both-ways worse %"]
     if world.is_gate:

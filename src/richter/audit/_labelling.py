@@ -22,7 +22,7 @@ from richter.claims import (
     undecided_claim,
 )
 from richter.errors import InputError
-from richter.evidence import evidence, outcomes_of
+from richter.evidence import evidence, outcomes_of, share_rule_grades
 from richter.ratings import Sample, extend_sample
 from richter.records import DEFAULT_LEVEL, SAMPLE_NOTE, Interval, Rating, Result, Verdict, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
@@ -136,7 +136,9 @@ class Labelling:
         people = pl.DataFrame(rows, schema=RATINGS)
         others = self.dataset.ratings.filter(pl.col("kind") != "human").select(list(RATINGS))
         answers = self.dataset.answers.drop("layer").join(layers, on=KEY, how="left", maintain_order="left")
-        return dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))
+        made = dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))
+        share_rule_grades(self.dataset, made)
+        return made
 
     def state(self, labels: Labels, sample: Sample | None = None) -> LabelState:
         """Where the claim stands with these labels; with a sample it is decided only where all of that is labelled."""

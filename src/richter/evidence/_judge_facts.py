@@ -10,7 +10,16 @@ from richter.evidence._facts import once, outcomes_of, valued_by
 from richter.stats import Floats
 from richter.tables import KEY, Dataset, severity_of
 
-__all__ = ["Bait", "ObeyedOrders", "RuleContrast", "bait_counts", "obeyed_orders", "rule_contrast", "rule_level"]
+__all__ = [
+    "Bait",
+    "ObeyedOrders",
+    "RuleContrast",
+    "bait_counts",
+    "obeyed_orders",
+    "rule_contrast",
+    "rule_level",
+    "share_rule_grades",
+]
 
 MAX_GRADED_ITEMS = 5_000  # items whose answers are graded by their references, to be held against the judges
 MIN_COMPARED = 20  # items that both graders graded of both conditions
@@ -201,6 +210,11 @@ def _rule_grades(dataset: Dataset) -> pl.DataFrame:
     items, graders = {item.id: item for item in known}, choose_graders(known).by_item
     grades = [grade_answer(items[i], text, graders[i]) for i, text in rows.select("item", "text").iter_rows()]
     return rows.select(KEY).with_columns(pl.Series("ruled", grades, dtype=pl.Boolean).cast(pl.Float64))
+
+
+def share_rule_grades(dataset: Dataset, relabelled: Dataset) -> None:
+    """Give a dataset that differs in human labels only the grades by rules of the other, made once for all such."""
+    relabelled.memory[_rule_grades.__name__,] = _rule_grades(dataset)
 
 
 def _kappa(rows: pl.DataFrame) -> float:
