@@ -79,3 +79,28 @@ def test_tsne_keeps_groups_apart(rng):
     points = np.array(found.points)
     nearest = np.argsort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)[:, 1:6]
     assert (labels[nearest] == labels[:, None]).all()
+
+
+def test_the_plane_of_a_base_is_fitted_once_by_hand(rng, monkeypatch, tmp_path):
+    fitted = []
+
+    def fit(marks):
+        fitted.append(len(marks))
+        return marks[:, :2]
+
+    monkeypatch.setattr("richter_audit.ascent._error_map._fit_tsne", fit)
+    base, _ = groups(rng)
+    kept = {"method": "tsne", "folder": tmp_path}
+    one = map_vectors(base[:50], base=base, rng=np.random.default_rng(1), **kept)
+    again = map_vectors(base[:50], base=base, rng=np.random.default_rng(1), **kept)
+    assert fitted == [120]
+    np.testing.assert_allclose(one.points, again.points, atol=1e-9)
+    map_vectors(base[:50], base=base[:110], rng=rng, **kept)  # another base
+    assert fitted == [120, 110]
+    (tmp_path / "plane.json").write_text("{")
+    map_vectors(base[:50], base=base[:110], rng=rng, **kept)
+    assert fitted == [120, 110, 110]
+    map_vectors(base[:50], base=base, rng=rng, method="tsne", folder=tmp_path / "nowhere")
+    map_vectors(base[:50], base=base, rng=rng, method="tsne")
+    assert fitted == [120, 110, 110, 120, 120]
+    assert not (tmp_path / "nowhere").exists()

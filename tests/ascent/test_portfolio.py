@@ -26,10 +26,20 @@ def test_the_arm_that_is_expected_to_find_most_leads_by_hand():
     # rate (8 + 1) / (40 + 4); bayes is hoped to find twice that
     assert leading_arm(field_of(before), ARMS, 2) == "bayes"
     failed = before | {("bayes", 2): [0.0] * 30, ("bayes", 3): [0.0] * 30}
-    # 24 x 0.409 = 9.8 of 24 + 0.7 x 30 + 30 answers: 0.13, below what the others are hoped to find
+    # 6 / 0.205 = 29.3 x 0.409 = 12 of 29.3 + 0.7 x 30 + 30 answers: 0.15, below what the others are hoped to find
     assert leading_arm(field_of(failed), ARMS, 4) == "sea"
     nothing = failed | {(arm, 3): [0.0] * 60 for arm in ("sea", "modes")}
     assert leading_arm(field_of(nothing), ARMS, 4) == "uniform"
+
+
+def test_hope_lasts_for_six_errors_where_errors_are_rare_by_hand():
+    # rate (1 + 1) / (40 + 4), six errors in 132 answers: 12 of 132 + 0.7 x 30 + 30 answers are 0.066; sea 1.2 x 0.045
+    rare = {("uniform", 1): [1.0] + [0.0] * 39, ("bayes", 2): [0.0] * 30, ("bayes", 3): [0.0] * 30}
+    assert leading_arm(field_of(rare), ARMS, 4) == "bayes"
+    # five steps without an error: 12 of 132 + 30 x (1 - 0.7^5) / 0.3 answers, 0.056; seven: 0.0536, and sea is tried
+    for last, leader in ((6, "bayes"), (8, "sea")):
+        steps = {("bayes", step): [0.0] * 30 for step in range(2, last + 1)}
+        assert leading_arm(field_of(rare | steps), ARMS, last + 1) == leader
 
 
 @pytest.mark.parametrize("is_weak", [True, False])

@@ -10,7 +10,7 @@ __all__ = ["ARMS", "leading_arm"]
 
 # each arm with how many times the rate of random paragraphs it is expected to find before it has been tried
 ARMS = {"bayes": 2.0, "sea": 1.2, "modes": 1.1, "uniform": 1.0}
-PRIOR = 24.0  # answers' worth of that expectation
+PRIOR, PRIOR_ERRORS = 24.0, 6.0  # answers' worth of that expectation, or as many as hold six errors at random
 FADING = 0.7  # what an answer counts after one more step: neighbours are used up, and the surrogate learns
 MOST = 0.95  # the highest rate that is expected
 AT_RANDOM = ("uniform", "start")
@@ -20,13 +20,15 @@ def leading_arm(field: Field, arms: Sequence[str], step: int) -> str:
     """The arm that is expected to find most in a step, which gets its places.
 
     What an arm is expected to find is the mean error of its paragraphs of earlier steps, fading by step, with 24
-    answers' worth of what is hoped for before it is tried. Hope fades where it is not borne out, so that the next arm
+    answers' worth of what is hoped for before it is tried, or more where errors are rare: as many as hold six errors at
+    random, since fewer answers without an error say nothing. Hope fades where it is not borne out, so that the next arm
     gets its turn, and where nothing beats asking at random the places go there. The uniform share of every step is the
     record of asking at random.
     """
     rate = _random_rate(field)
-    wrong = {arm: PRIOR * min(ARMS[arm] * rate, MOST) for arm in arms}
-    seen = dict.fromkeys(arms, PRIOR)
+    prior = max(PRIOR, PRIOR_ERRORS / rate)
+    wrong = {arm: prior * min(ARMS[arm] * rate, MOST) for arm in arms}
+    seen = dict.fromkeys(arms, prior)
     for row, (arm, then) in field.arms.items():
         error = field.errors.get(row, np.nan)
         if arm in wrong and not np.isnan(error):

@@ -113,7 +113,7 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     failed = set(search.failing)
     asked = [row for row in step if row in search.known_errors]
     vectors = np.asarray(base.vectors[asked], dtype=np.float64)
-    placed = map_vectors(vectors, base=base.vectors, rng=rng)
+    placed = map_vectors(vectors, base=base.vectors, folder=base.folder, rng=rng)
     paragraphs = base.paragraphs(asked)
     found = find_failing_groups(
         [row in failed for row in asked],
