@@ -111,7 +111,8 @@ def _measure_figures(tables: Dataset, level: float) -> dict[str, dict[str, Figur
     """By measure each condition's mean with its interval: all that a comparison of these data asks about, then what
     answers cost, and how often they refuse where any does."""
     found: dict[str, dict[str, Figure]] = {}
-    asked = [] if tables.metric is None else measures_of(tables, tables.metric)
+    is_graded = tables.metric is not None and has_values(tables, tables.metric)
+    asked = measures_of(tables, str(tables.metric)) if is_graded else []
     beside = [m.name for m in METRICS.values() if m.source == "answer" and has_values(tables, m.name)]
     for measure in dict.fromkeys((*asked, *beside)):
         sample = known_sample(tables, measure) if metric_of(tables, measure).estimator == "mean" else None

@@ -53,25 +53,32 @@ def estimate_search(
     settings: SearchSettings,
     *,
     budget: Budget,
+    testee_calls: int | None = None,
     prices: Mapping[str, Price] | None = None,
     generator: str | None = None,
     judge: str | None = None,
 ) -> SearchEstimate:
-    """Price a search before it is made, from 50 paragraphs of the base. Asks nothing."""
+    """Price a search before it is made, from 50 paragraphs of the base. Asks nothing.
+
+    `testee_calls` are the most calls of the tested model.
+    """
     prices = read_prices() if prices is None else prices
     rows = np.arange(len(base)) if generator else np.flatnonzero(base.askable)
     if not len(rows):
         raise no_question_error(base)
+    remote = resolve(condition.model).backend != "local"
     high = calls_per_paragraph(
-        settings,
-        condition.style,
-        generated=generator is not None,
-        judged=judge is not None,
-        remote=resolve(condition.model).backend != "local",
+        settings, condition.style, generated=generator is not None, judged=judge is not None, remote=remote
     )
-    low = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
-    low += 1 + settings.questions if generator else 0
-    calls = len(rows) * high if budget.calls is None else min(budget.calls, len(rows) * high)
+    tested = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
+    low = tested + (1 + settings.questions if generator else 0)
+    least = most = len(rows)
+    calls = most * high
+    if testee_calls is not None:
+        own = calls_per_paragraph(settings, condition.style, generated=False, remote=remote)  # of the tested model
+        least, most = min(least, testee_calls // own), min(most, testee_calls // tested)
+        calls = min(calls, testee_calls + most * (high - own))
+    calls = calls if budget.calls is None else min(budget.calls, calls)
     some = base.paragraphs([int(row) for row in random_order(base.askable if not generator else rows >= 0, 0)[:SAMPLE]])
     each = _paragraph_cost(some, condition, settings, prices, generator, judge)
     money = None if each is None else each * calls / high
@@ -79,8 +86,8 @@ def estimate_search(
         money = min(money, budget.money_usd)
     return SearchEstimate(
         paragraphs=len(rows),
-        paragraphs_least=min(calls // high, len(rows)),
-        paragraphs_most=min(calls // low, len(rows)),
+        paragraphs_least=min(calls // high, least),
+        paragraphs_most=min(calls // low, most),
         calls_most=calls,
         calls_per_paragraph=(low, high),
         money_usd_most=money,

@@ -1,5 +1,6 @@
 """`richter search export`: the questions answered wrongly, as a set of items for another tool."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -139,6 +140,8 @@ def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
         raise InputError(f"Nobody has read the keys of {run} again.", remedy="Run `richter search export` first.")
     base = open_base(folder)
     failing = failing_questions(run, base)
+    read = set().union(*readings.values())  # what was right when it was asked again was not read
+    failing = dataclasses.replace(failing, questions=tuple(q for q in failing.questions if q.item.id in read))
     verdicts = judge_keys(run, failing, suspect_questions(failing, base), readings)
     place = draw_key_labels(run, failing, verdicts, n=n, rng=np.random.default_rng(seed))
     say = console().print

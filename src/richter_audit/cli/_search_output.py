@@ -62,9 +62,8 @@ def search_run(
     out = console(json_path)
     if calls.dry_run:
         budget = calls.budget
-        plan = ascent.estimate_search(
-            base, condition, settings, budget=budget, prices=calls.prices, generator=writer, judge=judge
-        )
+        priced = {"prices": calls.prices, "generator": writer, "judge": judge, "testee_calls": testee_budget}
+        plan = ascent.estimate_search(base, condition, settings, budget=budget, **priced)
         out.print(str(plan), soft_wrap=True)
         calls.say_prices(out)
         write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
