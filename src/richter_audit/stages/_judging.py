@@ -194,8 +194,8 @@ def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path
     path = Path(given) if given is not None else find_gazetteer(run, bench)
     if path is None:
         raise InputError(
-            f"The rules need the gazetteer that `richter bench facts` wrote; it is not beside {bench}.",
-            remedy="Say where it is with --gazetteer PATH.",
+            f"The rules need the gazetteer that `richter bench facts` wrote; it is not beside {bench or run}.",
+            remedy="Say where it is with --gazetteer PATH, or let models judge: --judges MODEL,MODEL.",
         )
     return path
 
