@@ -62,8 +62,16 @@ def search_run(
     out = console(json_path)
     if calls.dry_run:
         budget = calls.budget
-        priced = {"prices": calls.prices, "generator": writer, "judge": judge, "testee_calls": testee_budget}
-        plan = ascent.estimate_search(base, condition, settings, budget=budget, **priced)
+        plan = ascent.estimate_search(
+            base,
+            condition,
+            settings,
+            budget=budget,
+            testee_calls=testee_budget,
+            prices=calls.prices,
+            generator=writer,
+            judge=judge,
+        )
         out.print(str(plan), soft_wrap=True)
         calls.say_prices(out)
         write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
