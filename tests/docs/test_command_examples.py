@@ -1,20 +1,30 @@
 """Every command example of the documentation runs from a clean folder, in the order of its page.
 
-Hosted models are played by a simulated endpoint on loopback, and the handbook is a simulated folder of documents.
+Hosted models are played by a simulated endpoint on loopback, a database server by one on loopback, and who looks at a
+local page by a request for it. The handbook and the questions are simulated documents.
 """
 
 import dataclasses
+import json
+import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+import signal
+import threading
+import urllib.request
+import webbrowser
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from helpers.document_world import SimulatedWorld, write_documents
+from helpers.facts_world import world
+from helpers.postgres import PASSWORD, PostgresServer
 from richter.cli import main
 from richter.models import PROVIDERS
+from richter_audit.bench import _facts_benchmark
 
 pytestmark = pytest.mark.slow
 
@@ -23,15 +33,14 @@ BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
 FINE = (0, 3, 4)  # a requirement may be violated or undecided
 # what an example needs that no test may have; such examples are counted, and only their words are checked
 NEEDS = {
-    "Inspect's or a batch's endpoint": re.compile(r"\banthropic/|--batch|--model A\b|--judges a,b"),
+    "Inspect's or a batch's endpoint": re.compile(r"\banthropic/|--batch|--judges a,b"),
     "weights of a local model": re.compile(r"smollm2|gemma|\brichter demo\b|--scorer (nll|toxicity)"),
-    "a server, a cluster or a store": re.compile(r"postgresql://|ray://|--engine ray|s3://"),
-    "a dump of Wikipedia, or documents of your own": re.compile(r"enwiki|wiki\.kb|questions\.jsonl|mine\.kb"),
-    "a table of your own": re.compile(r"\bmine\.csv\b"),
-    "a run that asked models": re.compile(r"--billed|calibration run1\b|\bsea1\b|one/key-labels"),
-    "a browser": re.compile(r"richter (view|label)\b(?! agreement| next)"),
+    "a series in a database, a cluster or a store": re.compile(r"watch postgresql://|ray://|--engine ray|s3://"),
+    "a dump of Wikipedia": re.compile(r"enwiki|wiki\.kb"),
+    "draws of a local model": re.compile(r"calibration run1$"),
     "a tracker": re.compile(r"--mlflow|--wandb"),
 }
+LOCAL_PAGE = re.compile(r"richter (view|label)\b(?! agreement| next)")
 
 
 def commands(page: Path) -> list[str]:
@@ -75,10 +84,57 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedModels]:
         yield api
 
 
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The statuses of the local pages that a command opened: each is fetched once, and Ctrl-C ends the command."""
+    statuses: list[int] = []
+
+    def fetch(address: str) -> None:
+        visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        try:
+            with visitor.open(address, timeout=60) as reply:
+                statuses.append(reply.status)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(webbrowser, "open", lambda address: threading.Thread(target=fetch, args=(address,)).start())
+    return statuses
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Put the server of this session, started when it is first named, in the place of the one that the pages name."""
+
+    def at_loopback(command: str) -> str:
+        if "db.example" not in command:
+            return command
+        server: PostgresServer = request.getfixturevalue("postgres")
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+        return command.replace("ann@db.example/evals", f"richter@127.0.0.1:{server.port}/postgres")
+
+    return at_loopback
+
+
+def write_questions(path: Path) -> None:
+    """Simulated paragraphs, each with a question."""
+    rows = [
+        {"title": f"Mill {k}", "text": f"The mill of case {k} " + "stands by the river and " * 15 + f"has {k} wheels.",
+         "qas": [{"q": f"How many wheels has the mill of case {k}?", "a": [str(k)]}]}
+        for k in range(30)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pages share the sources of the facts that one process has read."""
+    monkeypatch.setattr(_facts_benchmark, "World", world)
+
+
 PAGES = [p for p in [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"] if commands(p)]
 
 
-@pytest.mark.usefixtures("models")
+@pytest.mark.usefixtures("models", "facts")
 @pytest.mark.parametrize(
     "page",
     [
@@ -86,15 +142,20 @@ PAGES = [p for p in [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
         for p in PAGES
     ],
 )
-def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[int], database: Callable[[str], str]
+) -> None:
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
     write_documents(tmp_path / "handbook", 160)
+    write_questions(tmp_path / "questions.jsonl")
     monkeypatch.chdir(tmp_path)
     failed = []
+    n_pages = 0
     for command in commands(page):
         if needed(command) is not None:
             continue
-        words = shlex.split(command, comments=True)
+        words = shlex.split(re.sub(r"\s#\s.*", "", database(command)))  # a run in a database has a # in its name
+        n_pages += bool(LOCAL_PAGE.search(command))
         if words[0] == "cd":
             monkeypatch.chdir(words[1])
             continue
@@ -108,6 +169,7 @@ def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: p
         elif command.startswith("richter bench facts"):  # its sources are read for half a minute
             MADE[command] = Path(words[-1]).read_bytes()
     assert not failed
+    assert opened == [200] * n_pages
 
 
 def test_most_examples_run() -> None:
