@@ -12,7 +12,7 @@ from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import METRICS, Blocked, Outcomes, Question, block_claim, decide
 from richter.evidence import CHECKS, Policy, RaterShares, evidence, run_checks
 from richter.records import Item, Verdict, of_kind
-from richter.tables import Dataset
+from richter.tables import Dataset, read_tables
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 SEVERITY = Question(measure="mean_severity", conditions=("a", "b"))
@@ -124,6 +124,20 @@ def test_ids_that_stand_for_other_questions_block_a_pair() -> None:
     assert block_of(with_texts(1), trust_ids=True) is None
     assert block_of(with_texts(1), unpaired=True) is None
     assert block_of(with_texts(1), Question(measure="accuracy", conditions=("a",))) is None  # one is not paired
+
+
+@pytest.mark.parametrize(("shift", "blocks"), [(0, False), (1, True)])
+def test_other_questions_under_the_same_ids_of_one_table_block_a_pair(shift: int, blocks: bool) -> None:
+    """The first text of an id was taken for every condition's."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {"id": i, "model": name, "question": f"What is the capital of place {(i + own) % 60}?", "correct": grade}
+        for name, own in (("old", 0), ("new", shift))
+        for i, grade in enumerate(rng.integers(0, 2, 60).tolist())
+    ]
+    question = Question(measure="accuracy", conditions=("old", "new"))
+    block = block_of(read_tables(pl.DataFrame(rows)), question)
+    assert (block is not None and block.gate == "items") == blocks
 
 
 def test_alignment_is_told_by_all_conditions_of_the_source() -> None:

@@ -99,6 +99,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         others=_values_of_measures(rows, list(measures)),
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
+        asked=_own_questions(frame, keys, place),
         score=score,
         measure=next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), ""),
         scale=ranges.pop() if len(ranges) == 1 else None,
@@ -476,6 +477,20 @@ def _refuse_clashes(ratings: pl.DataFrame, what: str) -> None:
             f"{brief(condition)!r} different severities ({len(clash)} such answers).",
             remedy="Keep one, or say which draw each belongs to: --map draw=COLUMN (or --map draw=order).",
         )
+
+
+def _own_questions(frame: pl.DataFrame, keys: pl.DataFrame, place: Mapping[str, str]) -> dict[str, dict[str, Item]]:
+    """The questions of each condition, where they differ under one id: whether it means the same is looked at later."""
+    if "prompt" not in place or keys["condition"].n_unique() < 2:
+        return {}
+    texts = keys.select("item", "condition").with_columns(text_of(frame[place["prompt"]]).fill_null("").alias("prompt"))
+    if texts.select("item", "prompt").n_unique() == texts["item"].n_unique():
+        return {}
+    where = keys["condition"]
+    return {
+        name: _items(frame.filter(where == name), keys["item"].filter(where == name), place)
+        for name in where.unique(maintain_order=True)
+    }
 
 
 def _items(frame: pl.DataFrame, ids: pl.Series, place: Mapping[str, str]) -> dict[str, Item]:

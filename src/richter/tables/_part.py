@@ -56,7 +56,8 @@ class Part:
     of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
     likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
-    changed claims and are not used. `measures`: names of further scores of a table.
+    changed claims and are not used. `measures`: names of further scores of a table. `asked`: the questions of each
+    condition, where one id has several texts.
     `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed. `steps` are those of agents'
     runs, None where there are none.
     """
@@ -67,6 +68,7 @@ class Part:
     others: pl.DataFrame
     conditions: Sequence[str] = ()
     items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
+    asked: Mapping[str, Mapping[str, Item]] = dataclasses.field(default_factory=dict)
     score: str = ""
     measure: str = ""
     worded: bool = False
@@ -99,6 +101,7 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
     part.steps = None if part.steps is None else part.steps.with_columns(own)
+    part.asked = {names.get(c, c): items for c, items in part.asked.items()}
     return part
 
 
@@ -144,7 +147,12 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         answers=_with_refusals(answers.select(*ANSWERS)),
         scores=scores,
         items={name: item for part in parts for name, item in part.items.items()},
-        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
+        asked={
+            name: part.asked.get(name, part.items)
+            for part in parts
+            for name in part.answers["condition"].unique()
+            if part.items
+        },
         notes=tuple(dict.fromkeys(notes)),
         understood=_understood(answers, conditions, scores, names, rated),
         basis="; ".join(filter(None, (graded, rated))),
