@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,7 +46,7 @@ def table(path: Path, conditions: int, items: int, draws: int = 1, *, severities
     condition, item = np.repeat(np.arange(conditions), items * draws), np.tile(np.arange(items), conditions * draws)
     ease = rng.random(items)[item] * 0.5 + 0.2 + 0.05 * condition / conditions
     right = rng.random(n) < ease
-    columns = {"condition": [f"model-{c:03d}" for c in condition], "item": [f"q{i}" for i in item]}
+    columns: dict[str, Any] = {"condition": [f"model-{c:03d}" for c in condition], "item": [f"q{i}" for i in item]}
     columns |= {"draw": np.tile(np.repeat(np.arange(draws), items), conditions)} if draws > 1 else {}
     columns |= {"score": right.astype(int)}
     if severities:
