@@ -7,7 +7,7 @@ from `results_*.json` beside them, and the task from the file's name.
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,13 @@ def read_lm_eval(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         except Unreadable as error:
             reading.unread[f"sample: {error}"] += 1
     if len(filters) > 1:
-        shown = {name: f"{name}{_described_totals(name, totals)}" for name in filters}
-        others = ", ".join(shown[name] for name in filters if name != wanted)
-        reading.notes.append(
-            f"The filter {shown[wanted]} grades; the same answers are also graded by {others}. --filter chooses."
-        )
+        reading.notes.append(_describe_filters(wanted, filters, totals))
+
+
+def _describe_filters(wanted: str, filters: Iterable[str], totals: Mapping[str, Any]) -> str:
+    shown = {name: f"{name}{_described_totals(name, totals)}" for name in filters}
+    others = ", ".join(text for name, text in shown.items() if name != wanted)
+    return f"The filter {shown[wanted]} grades; the same answers are also graded by {others}. --filter chooses."
 
 
 def _described_totals(name: str, totals: Mapping[str, Any]) -> str:

@@ -122,7 +122,6 @@ def _sample(spans: Sequence[Span], reading: log.Reading) -> log.Sample:
     scores = _scores(spans, reading)
     reading.scorer = reading.scorer or next(iter(scores), "")
     agent = find("gen_ai.agent.name") or find(*MODEL_KEYS) or top.resource.get("service.name")
-    reasons = [span.attributes.get("gen_ai.response.finish_reasons") for span in calls]
     return log.Sample(
         item=log.flat_text(find(*ITEM_KEYS)) or prompt[:120] or top.trace,
         setup=log.Setup(log.flat_text(agent) or "unknown model"),
@@ -134,10 +133,16 @@ def _sample(spans: Sequence[Span], reading: log.Reading) -> log.Sample:
         tokens_out=_total(calls, "gen_ai.usage.output_tokens"),
         money_usd=_money(spans),
         latency_s=top.seconds,
-        finish=next((log.flat_text(reason) for reason in reversed(reasons) if reason), ""),
+        finish=_last_reason(calls),
         error=top.error if not calls else "",
         steps=limit_steps(_steps(spans)),
     )
+
+
+def _last_reason(calls: Sequence[Span]) -> str:
+    """Why the last call that says so ended."""
+    reasons = [span.attributes.get("gen_ai.response.finish_reasons") for span in calls]
+    return next((log.flat_text(reason) for reason in reversed(reasons) if reason), "")
 
 
 def _first(spans: Sequence[Span], *names: str) -> Any:

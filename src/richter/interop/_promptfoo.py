@@ -8,7 +8,7 @@ failed call: `failureReason` tells them apart, and only a failed call is one her
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,23 +73,35 @@ def read_promptfoo_table(path: Path, reading: log.Reading) -> Iterator[log.Sampl
         values = [log.flat_text(v) for v in row.values()]
         given = dict(zip(columns[: min(asked)], values, strict=False))
         for k, match in asked.items():
-            status, answer = (values[k + 1] if k + 1 < len(values) else ""), values[k]
-            inside = re.match(r"\[(PASS|FAIL|ERROR)\]\s*", answer)  # where the grade has no column of its own
-            if inside:
-                status, answer = inside[1], answer[inside.end() :]
-            failed = status == "ERROR"
-            scores = {} if failed else {"pass": log.count_number(status, reading)}
-            if not failed and "".join(columns[k + 2 : k + 3]).startswith("Score"):
-                scores["score"] = log.count_number(values[k + 2], reading)
-            yield log.Sample(
-                item=_item({}, given),
-                setup=log.Setup(match[1], (("prompt", re.sub(r"_duplicated_\d+$", "", match[2])),)),
-                prompt="\n".join(f"{name}: {value}" for name, value in given.items()),
-                references=_references({}, given),
-                answer=answer,
-                scores=scores,
-                error=(answer or "the call failed") if failed else "",
-            )
+            yield _table_sample(columns, values, k, match, given, reading)
+
+
+def _table_sample(
+    columns: Sequence[str],
+    values: Sequence[str],
+    k: int,
+    match: re.Match[str],
+    given: Mapping[str, str],
+    reading: log.Reading,
+) -> log.Sample:
+    """The answer in column `k`, with the grade and the score that stand in the columns after it."""
+    status, answer = (values[k + 1] if k + 1 < len(values) else ""), values[k]
+    inside = re.match(r"\[(PASS|FAIL|ERROR)\]\s*", answer)  # where the grade has no column of its own
+    if inside:
+        status, answer = inside[1], answer[inside.end() :]
+    failed = status == "ERROR"
+    scores = {} if failed else {"pass": log.count_number(status, reading)}
+    if not failed and "".join(columns[k + 2 : k + 3]).startswith("Score"):
+        scores["score"] = log.count_number(values[k + 2], reading)
+    return log.Sample(
+        item=_item({}, given),
+        setup=log.Setup(match[1], (("prompt", re.sub(r"_duplicated_\d+$", "", match[2])),)),
+        prompt="\n".join(f"{name}: {value}" for name, value in given.items()),
+        references=_references({}, given),
+        answer=answer,
+        scores=scores,
+        error=(answer or "the call failed") if failed else "",
+    )
 
 
 def _sample(row: Mapping[str, Any], reading: log.Reading) -> log.Sample:

@@ -73,12 +73,21 @@ def attach_runs(
     within = {key for key, total in zip(shown, sent, strict=True) if total <= MAX_STEPS_SENT}
     steps = _steps_by_run(own.steps, {key: places for key, places in shown.items() if key in within}, cut)
     for key in keys:
-        run: Row = {"run": key[2] + 1, "state": states.get(key, ""), "n": sizes[key]}
-        if marks := faults.get(key):
-            run |= {"first": min(marks), "faults": {at: sorted(rules) for at, rules in sorted(marks.items())}}
-        if key in within:
-            run["steps"] = steps[key]
+        run: Row = {
+            "run": key[2] + 1,
+            "state": states.get(key, ""),
+            "n": sizes[key],
+            **_described_faults(faults.get(key)),
+        }
+        run |= {"steps": steps[key]} if key in within else {}
         cells[key[:2]].setdefault("runs", []).append(run)
+
+
+def _described_faults(marks: Mapping[int, list[str]] | None) -> Row:
+    """The place of the first fault, and the rules by place; empty without any."""
+    if not marks:
+        return {}
+    return {"first": min(marks), "faults": {at: sorted(rules) for at, rules in sorted(marks.items())}}
 
 
 def _faults_by_run(faults: pl.DataFrame) -> dict[Key, dict[int, list[str]]]:

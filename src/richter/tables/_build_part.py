@@ -70,9 +70,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     frame, place, notes = table.frame, table.place, table.notes
     keys = answer_keys(frame, place, notes, what=what, stem=stem)
     scores = read_scores(frame, place, options, what, notes) if "score" in place else None
-    numbers = {f: to_numbers(frame, place[f], f, what, place, notes) for f in NUMBERS if f in place}
-    if plain_name(place.get("latency_s", "")).endswith("_ms"):
-        numbers["latency_s"] = numbers["latency_s"] / 1000
+    numbers = _numbers(frame, place, what, notes)
     _check_numbers(numbers, scores, place, options, what)
     rows = keys.with_columns(s.alias(f) for f, s in numbers.items() if f != "severity")
     rows = rows if scores is None else rows.with_columns(scores.values.alias("value"))
@@ -124,6 +122,14 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         kept=ReadOptions(scale=ranks, better="lower" if ranks or less_is_better(metric_named(table)) else None),
         notes=notes,
     )
+
+
+def _numbers(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: list[str]) -> dict[str, pl.Series]:
+    """The columns of numbers by field; times in seconds."""
+    numbers = {f: to_numbers(frame, place[f], f, what, place, notes) for f in NUMBERS if f in place}
+    if plain_name(place.get("latency_s", "")).endswith("_ms"):
+        numbers["latency_s"] = numbers["latency_s"] / 1000
+    return numbers
 
 
 def _note_splits(frame: pl.DataFrame, notes: list[str]) -> None:

@@ -273,11 +273,9 @@ def reading_of(
         roles += _layout_roles(table, steps, is_known={*steps} <= {*options.layout})
     roles += _grade_role(grades)
     roles += [Role(field="grade", shown=note, is_known=True) for note in of_kind(table.notes, "status")]
-    metric = metric_named(table)
-    is_lower = options.better is None and (less_is_better(metric) if metric else _is_lower_by_name(table))
-    if is_lower:
-        why = f'"{brief(metric)}"' if metric else "a word in the name"
-        roles.append(Role(field="better", shown=f"less is better, by {why}", is_known=False))
+    lower = _lower_role(table) if options.better is None else None
+    if lower is not None:
+        roles.append(lower)
     elif options.better is None:
         roles = [_with_direction(role, table) for role in roles]
     chosen = dataclasses.replace(
@@ -286,10 +284,19 @@ def reading_of(
         wide=options.wide if is_wide_known else tuple(table.wide),
         layout=tuple(dict.fromkeys((*options.layout, *steps))),
         grade={**options.grade, **grades},
-        better="lower" if is_lower else options.better,
+        better=options.better if lower is None else "lower",
     )
     unused = () if steps else _unused_columns(table, also_used)
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _lower_role(table: RoledTable) -> Role | None:
+    """That less is better, where a name says so."""
+    metric = metric_named(table)
+    if not (less_is_better(metric) if metric else _is_lower_by_name(table)):
+        return None
+    why = f'"{brief(metric)}"' if metric else "a word in the name"
+    return Role(field="better", shown=f"less is better, by {why}", is_known=False)
 
 
 def metric_named(table: RoledTable) -> str:

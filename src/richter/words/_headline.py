@@ -1,6 +1,7 @@
 """What a first screen says: headline, counts and sizes, from claims by rule and never beyond them."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -288,22 +289,26 @@ def _several(pairs: Sequence[Claim], conditions: Sequence[str], control: str | N
 
 def _describe_other_leaders(claims: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """Who is shown to lead, or to be better or worse than the control, on measures besides the main one."""
-    found = []
-    for measure in dict.fromkeys(c.measure for c in claims):
-        own, noun = [c for c in claims if c.measure == measure], measure_words(measure).noun
-        beaten = {name for c in own for name in c.conditions if _seen_from(c, name) == "worse"}
-        if control in conditions:
-            better = [n for n in conditions if control in beaten and _beats(own, n, str(control))]
-            worse = [n for n in conditions if n != control and _beats(own, str(control), n)]
-            found += [
-                f"{_named(names)} {_are(names)} {word} on {noun}"
-                for names, word in ((better, "better"), (worse, "worse"))
-                if names
-            ]
-        elif beaten and (unbeaten := _ranked(own, conditions, beaten)[1]):
-            found.append(f"{_named(unbeaten)} {'is best' if len(unbeaten) == 1 else 'lead'} on {noun}")
+    by_measure = {c.measure: [own for own in claims if own.measure == c.measure] for c in claims}
+    describe = _leaders_on if control not in conditions else functools.partial(_sides_of_control, control=str(control))
+    found = [
+        part for measure, own in by_measure.items() for part in describe(own, measure_words(measure).noun, conditions)
+    ]
     more = f"; {len(found) - 3} more" if len(found) > 3 else ""
     return f" Other measures: {'; '.join(found[:3])}{more}." if found else ""
+
+
+def _leaders_on(claims: Sequence[Claim], noun: str, conditions: Sequence[str]) -> list[str]:
+    beaten = {name for c in claims for name in c.conditions if _seen_from(c, name) == "worse"}
+    unbeaten = _ranked(claims, conditions, beaten)[1] if beaten else []
+    return [f"{_named(unbeaten)} {'is best' if len(unbeaten) == 1 else 'lead'} on {noun}"] if unbeaten else []
+
+
+def _sides_of_control(claims: Sequence[Claim], noun: str, conditions: Sequence[str], control: str) -> list[str]:
+    better = [n for n in conditions if _beats(claims, n, control)]
+    worse = [n for n in conditions if _beats(claims, control, n)]
+    sides = ((better, "better"), (worse, "worse"))
+    return [f"{_named(names)} {_are(names)} {word} on {noun}" for names, word in sides if names]
 
 
 def _are(names: Sequence[str]) -> str:
