@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers.confirmed import read_tables
-from richter.errors import ReadingProposed
+from richter.errors import InputError, ReadingProposed
 from richter.tables import Dataset
 from richter.tables import read_tables as read_at_once
 
@@ -166,3 +166,13 @@ def test_a_folder_of_reports_is_read_and_other_xml_left_alone_by_hand(tmp_path: 
         write(tmp_path / f"{name}.xml", f"<testsuites>{suite('s', n_failed)}</testsuites>")
     write(tmp_path / "pom.xml", "<project><name>no report</name></project>")
     assert counts(read_at_once(tmp_path)) == {"baseline": (6, 10), "candidate": (8, 10)}
+
+
+@pytest.mark.parametrize("damage", ["<![/><testcase classname='a' name='b'/>", "<![Cclassname='x'>"])
+def test_a_damaged_report_is_refused_in_words(tmp_path: Path, damage: str) -> None:
+    """Both raised an error of the parser's own, found by breaking 25,000 files."""
+    sound = "<testsuite name='s'><testcase classname='a' name='one[m1]'/><testcase classname='a' name='one[m2]'/>"
+    path = tmp_path / "report.xml"
+    path.write_text(f"{sound}{damage}</testsuite>", encoding="utf-8")
+    with pytest.raises(InputError):
+        read_tables(path)

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
+from richter.interop._safe import Unreadable
+
 CROSSED = 0.8  # share of the pairs of first parts and tests that are there
 MAX_FIRST_PARTS = 20
 _LOST_CALL = re.compile(r"\s*(?:\w+\.)*\w*(?:connection|timeout|ratelimit|apierror|httperror)\w*\b", re.IGNORECASE)
@@ -203,7 +205,10 @@ def xml_tests(source: bytes) -> list[Test]:
     Where a name recurs in another suite, the suites around a test tell its namesakes apart.
     """
     report = _Report()
-    report.feed(source.decode("utf-8-sig", "replace"))
+    try:
+        report.feed(source.decode("utf-8-sig", "replace"))
+    except AssertionError as error:  # a declaration that is none: what comes after it would be lost
+        raise Unreadable(f"damaged XML: {error}") from error
     last = {(around, test.suite, test.name): test for around, test in zip(report.suites, report.tests, strict=True)}
     if len({(suite, name) for _, suite, name in last}) == len(last):
         return list(last.values())
