@@ -532,7 +532,7 @@ def condition_summaries(
     right, graded = sample_of(dataset, "accuracy"), graded_rows(dataset)
     known = ~np.isnan(right.mean)
     is_common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
-    rows, _ = row_counts(dataset)
+    rows = row_counts(dataset).rows
     positions = _position_warnings(dataset, level=level)
     summaries = []
     for k, name in enumerate(dataset.conditions):

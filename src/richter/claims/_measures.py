@@ -201,7 +201,8 @@ METRICS: dict[str, Metric] = {
              _POINTS, _ASKED, source="confidence", estimator="ece", watched=True),
         _row("draws", "bounded", "lower",
              "less sure of itself than right over repeated answers | more sure of itself than right over repeated "
-             "answers | as sure of itself as right over repeated answers | overconfidence over repeated answers", {**_POINTS, "low": -1.0}, source="draws", estimator="draws"),
+             "answers | as sure of itself as right over repeated answers | overconfidence over repeated answers",
+             {**_POINTS, "low": -1.0}, source="draws", estimator="draws"),
         _row("xi", "real", "lower",
              "lighter in its worst errors | heavier in its worst errors | alike in their worst errors "
              "| the worst errors (the tail)", source="severity", estimator="tail"),

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -273,8 +273,15 @@ def expected_draws(dataset: Dataset) -> Indices:
     return np.array([own.get(name, 0) for name in dataset.conditions], dtype=np.intp)
 
 
+class RowCounts(NamedTuple):
+    """Rows and failed calls by item and condition."""
+
+    rows: Indices
+    failed: Indices
+
+
 @once
-def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
+def row_counts(dataset: Dataset) -> RowCounts:
     """Rows and failed calls by item and condition."""
     shape = (len(dataset.item_ids), len(dataset.conditions))
     failed = pl.col("error").fill_null("") != ""
@@ -284,7 +291,7 @@ def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
         condition = rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp)
         cell = item * shape[1] + condition
         counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp))
-    return counts[0], counts[1]
+    return RowCounts(*counts)
 
 
 @once
@@ -292,7 +299,7 @@ def are_contests(dataset: Dataset) -> bool:
     """Whether every item is a contest of two of several conditions, shown side by side to whoever said who won."""
     if len(dataset.conditions) < 3 or dataset.answers["shown_first"].null_count():
         return False
-    return bool(((row_counts(dataset)[0] > 0).sum(axis=1) == 2).all())
+    return bool(((row_counts(dataset).rows > 0).sum(axis=1) == 2).all())
 
 
 @once
@@ -301,7 +308,7 @@ def absent_by_design(dataset: Dataset) -> Bools:
 
     Of contests: the conditions that did not take part.
     """
-    rows = row_counts(dataset)[0]
+    rows = row_counts(dataset).rows
     if are_contests(dataset):
         return np.asarray(rows == 0)
     absent = np.zeros(rows.shape, dtype=bool)

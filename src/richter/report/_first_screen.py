@@ -81,8 +81,10 @@ def moved_changes(
 ) -> dict[str, Any] | None:
     """Of repeated answers: how many questions are right more often, less often and as often from the first to the
     second of a pair."""
+    if moved is None:
+        return None
     words, lead = ("more often right", "less often right", "as often"), _lead_words(document, pair)
-    return _changes(pair, *moved, words=words, shows=("better", "worse"), lead=lead) if moved else None
+    return _changes(pair, *moved, words=words, shows=("better", "worse"), lead=lead)
 
 
 def _lead_words(document: Mapping[str, Any], pair: list[str]) -> Markup:

@@ -62,6 +62,7 @@ MIN_GRADES = 2  # that calls which ended well have, or a status only repeats the
 MODEL_RATERS = (
     r"(?i)judge|\bllm\b|^(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|command|o\d)\b"  # raters that are no people
 )
+A_PERSON = r"^\p{Lu}\p{Ll}+(?: \p{Lu}[\p{Ll}.]*)*$"  # Kim, Anna Berg; models are written otherwise
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -547,10 +548,10 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
 
 
 def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the models that graded, by a column that says so; a `grader` may be a person, unless named so."""
+    """The names of the models that graded, by a column that says so; a `grader` may be a person by its name."""
     cells = {c: text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place)}
     cells = {
-        c: own.filter(own.str.contains(MODEL_RATERS)) if leaf_name(c) == "grader" else own for c, own in cells.items()
+        c: own.filter(~own.str.contains(A_PERSON)) if leaf_name(c) == "grader" else own for c, own in cells.items()
     }
     names = dict.fromkeys(name for own in cells.values() for name in own if name.lower() not in MISSING)
     return tuple(name for name in names if PEOPLE.isdisjoint(plain_name(name).split("_")))
