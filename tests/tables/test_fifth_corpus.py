@@ -82,8 +82,8 @@ def test_mlflows_traces_are_paired_by_their_requests(tmp_path: Path) -> None:
 def test_a_person_who_grades_is_no_judge_model() -> None:
     rows = [{"item": f"q{i}", "model": m, "score": i % 5, "grader": "Kim"} for i in range(20) for m in ("a", "b")]
     assert read_tables(pl.DataFrame(rows)).graded_by == ()
-    named = pl.DataFrame(rows).with_columns(grader=pl.lit("gpt-4o"))
-    assert read_tables(named).graded_by == ("gpt-4o",)
+    for model in ("gpt-4o", "Claude", "smol"):
+        assert read_tables(pl.DataFrame(rows).with_columns(grader=pl.lit(model))).graded_by == (model,)
 
 
 def test_conditions_with_scores_have_their_number_of_questions() -> None:

@@ -145,8 +145,10 @@ def test_a_run_and_its_archive_keep_the_steps(lines: Path, tmp_path: Path) -> No
     for kept in (read_tables(tmp_path / "run"), read_tables(tmp_path / "a.zip")):
         assert kept.data_hash == log.data_hash
         key = ["condition", "item", "draw", "place"]
-        assert kept.steps.sort(key).equals(log.steps.sort(key))  # type: ignore[union-attr]
-        assert kept.faults.sort(key).equals(log.faults.sort(key))  # type: ignore[union-attr]
+        for own, given in ((kept.steps, log.steps), (kept.faults, log.faults)):
+            assert own is not None
+            assert given is not None
+            assert own.sort(key).equals(given.sort(key))
 
 
 def test_a_table_with_a_number_of_steps_is_still_a_table(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import VOUCHED, RunRecords, open_records, read_as_planned, run_plan
+from richter.audit._measure_run import POLICY_DEFAULTS, RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
@@ -156,7 +156,7 @@ def measure_run(
     with open_records(*sources, options=options, conditions=conditions) as records:
         stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
                   "trust_labels": trust_labels, "unpaired": unpaired}  # fmt: skip
-        vouched = {name: value for name, value in stated.items() if value != VOUCHED[name]}
+        vouched = {name: value for name, value in stated.items() if value != POLICY_DEFAULTS[name]}
         given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
         given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)

@@ -332,11 +332,15 @@ def run_plan(
     return plan, status
 
 
-VOUCHED: Mapping[str, Any] = {  # what the user may vouch for, and what holds where nobody does
+POLICY_DEFAULTS: Mapping[str, Any] = {  # what the user may vouch for, and what holds where nobody does
     "missing": "both-ways", "trust_ids": False, "trust_raters": False, "trust_labels": False, "unpaired": False,
 }  # fmt: skip
-STATED: Mapping[str, Any] = {**VOUCHED, "margin": {}, "level": 0.95}  # what a command on the same data takes again
-_DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **VOUCHED}
+RESTATED_DEFAULTS: Mapping[str, Any] = {
+    **POLICY_DEFAULTS,
+    "margin": {},
+    "level": 0.95,
+}  # what a command on the same data takes again
+_DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **POLICY_DEFAULTS}
 
 
 def _compare_options(plan: Plan, options: Mapping[str, Any]) -> list[str]:

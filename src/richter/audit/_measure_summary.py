@@ -13,7 +13,7 @@ from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, RunStudy, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, known_sample, without_labels
-from richter.audit._measure_run import BASES, STATED, RunRecords
+from richter.audit._measure_run import BASES, RESTATED_DEFAULTS, RunRecords
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
@@ -260,7 +260,10 @@ def _named_data(study: RunStudy) -> NamedData:
     records = study.records
     tables, margin = records.tables, {} if study.margin is None else study.margin
     stated = {"margin": margin if isinstance(margin, Mapping) else {"": margin}, "level": study.level}
-    options = {**study.vouched, **({} if study.plan else {k: x for k, x in stated.items() if x != STATED[k]})}
+    options = {
+        **study.vouched,
+        **({} if study.plan else {k: x for k, x in stated.items() if x != RESTATED_DEFAULTS[k]}),
+    }
     return NamedData(
         again=" ".join([records.command, *as_options(tables.options)]),
         names=shlex.join(records.names) if tables.whole is not None else "",

@@ -17,7 +17,7 @@ import msgspec
 from richter import __version__
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
-from richter.audit._measure_run import VOUCHED
+from richter.audit._measure_run import POLICY_DEFAULTS
 from richter.claims import is_inside
 from richter.errors import InputError, RichterError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run
@@ -373,7 +373,7 @@ def _check_resamples(drawn: Any) -> None:
 
 def _vouched(methods: Mapping[str, Any]) -> dict[str, Any]:
     """What a document's maker vouched for, of the names that there are."""
-    return {name: value for name, value in (methods.get("vouched") or {}).items() if name in VOUCHED}
+    return {name: value for name, value in (methods.get("vouched") or {}).items() if name in POLICY_DEFAULTS}
 
 
 def _results_again(

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
-from richter.audit._measure_run import STATED
+from richter.audit._measure_run import RESTATED_DEFAULTS
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
 from richter.claims import measure_words
@@ -94,7 +94,7 @@ def compare(
     data = NamedData(
         again=" ".join([without_passwords(shlex.join(files)), *as_options(reading)]),
         names=shlex.join(names),
-        options={name: options[name] for name, usual in STATED.items() if options[name] != usual},
+        options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
         has_texts=tables.has_texts,
     )

@@ -59,10 +59,9 @@ TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "rea
          "human_cluster", "layer")  # fmt: skip
 MIN_RETRIED = 5
 MIN_GRADES = 2  # that calls which ended well have, or a status only repeats the grade
-MODEL_RATERS = (
-    r"(?i)judge|\bllm\b|^(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|command|o\d)\b"  # raters that are no people
-)
-A_PERSON = r"^\p{Lu}\p{Ll}+(?: \p{Lu}[\p{Ll}.]*)*$"  # Kim, Anna Berg; models are written otherwise
+# names of raters that say who they are; of any other the column decides
+_A_MODEL = r"(?i)judge|\bllm\b|^(?:gpt|claude|gemini|gemma|llama|qwen|mistral|deepseek|command|o\d)\b"
+_A_PERSON = r"^\p{Lu}\p{Ll}+(?: \p{Lu}[\p{Ll}.]*)*$"  # Kim, Anna Berg
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -458,13 +457,11 @@ def _severity_column(
     if "rater" not in place:
         checked = checked.with_columns(pl.lit("severity").alias("rater"), pl.lit("given").alias("kind"))
         return checked.filter(pl.col("severity").is_not_null())
-    has_people = "human_severity" in rows.columns  # who else rated is then no person
-    by_name = (
-        pl.when(pl.col("rater").str.contains(MODEL_RATERS) | has_people)
-        .then(pl.lit("judge"))
-        .otherwise(pl.lit("human"))
-    )
-    kind = text_of(frame[place["kind"]]).str.to_lowercase() if "kind" in place else by_name
+    if "kind" in place:
+        kind = pl.lit(text_of(frame[place["kind"]]).str.to_lowercase())
+    else:  # beside a column of people's own severities nobody else is a person
+        is_model = "human_severity" in rows.columns or are_models(checked["rater"], default=False)
+        kind = pl.when(pl.lit(is_model)).then(pl.lit("judge")).otherwise(pl.lit("human"))
     checked = checked.with_columns(kind.alias("kind"))
     wrong = checked.filter(~pl.col("kind").is_in(["human", "judge", "rule"]) | pl.col("kind").is_null())
     if len(wrong):
@@ -472,6 +469,13 @@ def _severity_column(
             f"{what}: kind {wrong['kind'][0]!r} is not one of human, judge, rule.", remedy="Say who rated in `kind`."
         )
     return checked
+
+
+def are_models(raters: pl.Series, *, default: bool = True) -> pl.Series:
+    """Whether each rater is a model, by its name; `default` is for names that say neither."""
+    if default:
+        return raters.str.contains(_A_MODEL) | ~raters.str.contains(_A_PERSON)
+    return raters.str.contains(_A_MODEL)
 
 
 def _refuse_clashes(ratings: pl.DataFrame, what: str) -> None:
@@ -550,9 +554,7 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
 def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the models that graded, by a column that says so; a `grader` may be a person by its name."""
     cells = {c: text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place)}
-    cells = {
-        c: own.filter(~own.str.contains(A_PERSON)) if leaf_name(c) == "grader" else own for c, own in cells.items()
-    }
+    cells = {c: own.filter(are_models(own)) if leaf_name(c) == "grader" else own for c, own in cells.items()}
     names = dict.fromkeys(name for own in cells.values() for name in own if name.lower() not in MISSING)
     return tuple(name for name in names if PEOPLE.isdisjoint(plain_name(name).split("_")))
 

@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import polars as pl
@@ -266,10 +266,12 @@ def _columns_of_field(
 ) -> list[str]:
     """The free columns with a name of a field; of items and scores those that vary."""
     own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
-    if field == "condition":
-        return [c for c in own if not JUDGES.search(c)]
-    if field == "draw":
-        return [c for c in own if _may_number_draws(frame[c])]
+    fits: dict[str, Callable[[str], bool]] = {
+        "condition": lambda c: not JUDGES.search(c),
+        "draw": lambda c: _may_number_draws(frame[c]),
+    }
+    if field in fits:
+        return list(filter(fits[field], own))
     if field == "run" and _names_every_row(frame, place.get("item", "")):
         return [c for c in own if not _names_every_row(frame, c)]  # a name for every answer tells no repeats apart
     return _varied(frame, own) if len(own) > 1 and frame.height > 1 and field in ("item", "score") else own

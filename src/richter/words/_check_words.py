@@ -64,7 +64,7 @@ ALIGNMENT = {  # whether ids mean the same questions; filled from fields by `for
     "trusted": "the IDs of {names} are trusted: {found}",
     "displaced": "another question stands under {number:,} of {total:,} IDs (match by the text instead: "
     "--map item=QUESTION)",
-    "unchecked": "assuming that question IDs match for {names}: there is no question text to check them{why}",
+    "unchecked": "assuming that question IDs match for {names}: no question text confirms it{why}",
     "order": "in another order than the other {others}",
     "shifted": " (moved by {rows:+d} rows they fit)",
     "part": "fits the other {others} elsewhere but not around questions {first} to {last}",
