@@ -52,7 +52,7 @@ soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 	RICHTER_TABLES=300 $(BIN)/python -m pytest -q -k containers_agree_in_many_tables tests/tables/test_never.py
 	RICHTER_REQUESTS=10000 $(BIN)/python -m pytest -q -k many_requests_eight_faults tests/llm/test_batch_jobs.py
-	RICHTER_TRIALS=all $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from helpers.trials import" tests --include='test_*.py')
+	RICHTER_TRIALS=all $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rlE "from helpers.trials import|mark.sampled" tests --include='test_*.py')
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from helpers.postgres import PostgresServer, find_programs
 from helpers.ray_cluster import RayCluster
+from helpers.trials import RUNS_ALL
 from richter.engine import RayEngine
 
 # no test asserts a time: on a busy machine examples come slowly, which says nothing about what is tested. The same
@@ -47,9 +49,26 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--core"):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("audit")])
-        items[:] = [item for item in items if not item.get_closest_marker("audit")]
+    kept = [item for item in items if not (config.getoption("--core") and item.get_closest_marker("audit"))]
+    if not RUNS_ALL:
+        kept = sample_cases(kept)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+def sample_cases(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The items, of each test with the mark `sampled(n)` only a seeded n of its cases."""
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault((item.path, getattr(item, "originalname", item.name)), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for (_, name), of_test in cases.items():
+        mark = of_test[0].get_closest_marker("sampled")
+        assert mark is not None
+        left_out |= set(of_test) - set(random.Random(name).sample(of_test, min(mark.args[0], len(of_test))))
+    return [item for item in items if item not in left_out]
 
 
 def pytest_configure() -> None:

@@ -77,6 +77,7 @@ def test_ascent_finds_more_errors_than_random_where_errors_cluster(tmp_path, bas
     assert found["bayes"] > 1.3 * found["random"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dies_after", [1, 33, 95])
 @pytest.mark.slow
 def test_a_search_killed_in_the_middle_of_a_step_goes_on_and_ends_the_same(tmp_path, base, dies_after):

@@ -56,6 +56,7 @@ def start(url: str, bench: Path, model: str, budget: int) -> subprocess.Popen:
     )
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 @pytest.mark.timeout(500)
 def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, postgres: PostgresServer) -> None:

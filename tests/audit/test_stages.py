@@ -114,6 +114,7 @@ class Killed(BaseException):
     """The end of the process, as far as a test can stage it."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stage", ["ask", "judge", "draw"])
 @pytest.mark.parametrize("within", [False, True], ids=["between", "within"])
 def test_killed_and_started_again_pays_for_nothing_twice(tmp_path: Path, stage: str, within: bool) -> None:
@@ -339,6 +340,7 @@ def _audit_command(run: Path, bench: Path, api: FakeApi) -> list[str]:
 KILLS = 4
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_sigkill_at_any_moment_of_the_whole_command(tmp_path: Path) -> None:
     """Killed four times, between and within stages; what the ledgers held at a kill is never asked again."""

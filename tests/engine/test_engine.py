@@ -98,6 +98,7 @@ def test_unreachable_clusters_are_named_at_once():
         pass
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_cluster_of_our_own_keeps_to_loopback_asks_for_a_token_and_takes_no_module_from_where_we_are(tmp_path: Path):
     """Ray would listen on every interface, runs what anyone sends it, and looks for modules in the folder we are in."""

@@ -103,6 +103,7 @@ def backwards(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
     return reversed(results)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STUDIES)
 def test_tasks_are_independent(name: str, run: Path, expected: dict[str, Any]) -> None:
     assert STUDIES[name](backwards, run) == expected[name]
@@ -135,6 +136,7 @@ def test_seeds_are_spawned_from_the_callers_generator_by_hand() -> None:
     assert alone == expected  # the second study from a generator is another one
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_any_number_of_workers_gives_the_bits_of_one_process(

@@ -4,9 +4,10 @@ import os
 
 from scipy.stats import binom
 
-__all__ = ["fewest_hits", "most_hits", "n_trials"]
+__all__ = ["RUNS_ALL", "fewest_hits", "most_hits", "n_trials"]
 
-SHARE = 1 if os.environ.get("RICHTER_TRIALS") == "all" else 4
+RUNS_ALL = os.environ.get("RICHTER_TRIALS") == "all"  # `make soak`: every trial, and every case of a `sampled` test
+SHARE = 1 if RUNS_ALL else 4
 CHANCE = 0.002  # that what keeps its promise exactly fails a test
 
 

@@ -28,6 +28,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_full_disk_on_a_machine_of_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_base, "SHARD_PARAGRAPHS", 50)

@@ -107,6 +107,7 @@ def test_what_was_there_is_not_embedded_again(tmp_path: Path):
     assert (again.paragraphs, again.shards) == (info.paragraphs, info.shards)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_cluster_does_not_embed_what_is_there(tmp_path: Path, engine: RayEngine):
     write_base(tmp_path / "kb", documents(), vectors=together, **WRITE)
@@ -159,6 +160,7 @@ def test_any_number_of_workers_gives_the_same_bytes(
     assert files(tmp_path / "kb") == by_one_process
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_machine_lost_during_embedding_changes_nothing(
     tmp_path: Path, cluster: RayCluster, engine: RayEngine, by_one_process: dict[str, bytes]
@@ -210,6 +212,7 @@ with open_engine("ray", workers=2) as engine:
 """
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_driver_that_was_killed_goes_on_and_ends_the_same(
     tmp_path: Path, cluster: RayCluster, engine: RayEngine, by_one_process: dict[str, bytes]
@@ -335,6 +338,7 @@ def test_what_ends_early_ends_rays_work_at_once(tmp_path: Path, engine: RayEngin
     assert left.gi_frame is None
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster):
     some = list(documents())[:6]  # two blocks: what is slow is to start

@@ -21,7 +21,7 @@ from richter_audit.stages import ask_run, judge_run, name_conditions
 
 INPUT_USD, OUTPUT_USD = 10.0, 30.0
 EACH_USD = (TOKENS_IN * INPUT_USD + TOKENS_OUT * OUTPUT_USD) / 1e6 / 2  # half the price of single calls
-N_REQUESTS = int(os.environ.get("RICHTER_REQUESTS", "2000"))  # `make soak` asks for 10,000
+N_REQUESTS = int(os.environ.get("RICHTER_REQUESTS", "400"))  # `make soak` asks for 10,000
 WAITS = {"quiet_s": 0.1, "poll_s": 0.05}
 
 
@@ -48,6 +48,7 @@ def check_nothing_lost_nothing_paid_twice(run: Path, api: BatchApi, n: int) -> N
     assert used.money_usd >= spent.money_usd - 1e-9
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
 @pytest.mark.parametrize("fault", ["", *JOB_FAULTS])
 def test_jobs_come_back_whatever_befalls_them(form: str, fault: str, tmp_path: Path, monkeypatch) -> None:
@@ -64,6 +65,7 @@ def point_to(form: str, api: BatchApi, monkeypatch) -> str:
     return f"{api.url}/v1#simulated" if form == "openai" else "inspect/anthropic/simulated"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
 def test_interrupted_client_takes_its_jobs_up_again(form: str, tmp_path: Path, monkeypatch) -> None:
     with BatchApi(job_s=3.0) as api:

@@ -127,6 +127,7 @@ def bomb(kind: str) -> bytes:
     return http(b'{"choices": [' + b"[]," * 1_000_000 + b"[]]}")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 @pytest.mark.parametrize("kind", ["packed", "long", "values"])

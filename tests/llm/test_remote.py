@@ -64,6 +64,7 @@ def test_other_versions_of_richter_are_refused(engine: RayEngine, tmp_path: Path
         ask_run(tmp_path / "run", ITEMS[:2], name_conditions([api.model]), engine=engine)
 
 
+@pytest.mark.sampled(0)
 def test_a_machine_is_lost_while_it_asks(cluster: RayCluster, engine: RayEngine, tmp_path: Path):
     concurrency = 48
     with FakeApi(delay_s=0.1) as api:
@@ -115,6 +116,7 @@ def test_a_fatal_refusal_stops_the_run(engine: RayEngine, tmp_path: Path):
         ask_run(tmp_path / "run", ITEMS[:20], name_conditions([api.model]), engine=engine)
 
 
+@pytest.mark.sampled(0)
 def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_path: Path):
     """And though a machine is lost on the way, what it prints is what it was asked to print."""
     bench, run, concurrency = tmp_path / "bench.jsonl", tmp_path / "run", 24
@@ -152,6 +154,7 @@ def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_
     assert sum(asked.values()) - len(ITEMS) <= 2 * concurrency  # in flight at the driver's end, and at the machine's
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.local_model
 def test_the_local_model_on_workers_says_the_same(engine: RayEngine):
     need_smollm2()

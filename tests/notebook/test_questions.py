@@ -468,6 +468,7 @@ result.plot("forest").save("x.svg")
 """
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.slow
 def test_a_users_script_is_typed(tmp_path: Path) -> None:
     pytest.importorskip("mypy")

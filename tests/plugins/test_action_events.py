@@ -51,6 +51,7 @@ def repository(tmp_path: Path) -> Repository:
     return made
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("event", "payload"),
     [
@@ -92,6 +93,7 @@ def remove(work: Path) -> None:
     (work / "plan.toml").unlink()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "right", "code", "event", "payload"),
     [
@@ -159,6 +161,7 @@ def kept_baseline(action: dict[str, Any], repository: Repository) -> ActionRun:
     return run
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("event", "payload"),
     [("pull_request", PULL), ("pull_request_target", PULL), ("merge_group", QUEUE), ("workflow_dispatch", BY_HAND)],

@@ -126,6 +126,7 @@ def test_grades_in_letters_are_errors_and_no_severities_by_hand() -> None:
         assert all(math.isnan(v) for v in metric(rows).values())
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("epochs", [None, Epochs(3, "mode"), Epochs(2, ["mean", "at_least_2"])])
 @pytest.mark.parametrize(
     "scorer",

@@ -74,6 +74,7 @@ def test_a_panel_shows_its_own_rows_only(browser: Browser) -> None:
     assert browser.script("return document.querySelectorAll('#figure-severity-heatmap rect').length") == 30
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow  # axe-core looks at every element
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1440, False)])
 def test_no_sideways_scroll_and_accessible(browser: Browser, width: int, dark: bool) -> None:

@@ -708,6 +708,7 @@ def a_disputed_run(folder: Path) -> Path:
     return run
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
 @pytest.mark.slow

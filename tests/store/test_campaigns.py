@@ -37,6 +37,7 @@ def test_an_odd_name_is_read_by_every_command(command: str) -> None:
     ] * 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [10, 45])
 def test_a_killed_import_is_nothing_or_whole(place: int) -> None:

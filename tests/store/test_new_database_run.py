@@ -26,6 +26,7 @@ def names_of(url: str) -> list[str]:
     return [place.name for place in find_runs(run_place(url))]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_import_leaves_nothing_and_can_be_made_again(url: str, tmp_path: Path, step: str) -> None:
     rows = [f"q{k},{c},{k % 2},{2 * (1 - k % 2)}" for k in range(30) for c in ("a", "b")]

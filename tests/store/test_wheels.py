@@ -148,6 +148,7 @@ def test_cache_folder_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert cache_folder() == tmp_path / ".cache" / "richter"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["pip", "runpy", "json", "sitecustomize"])
 def test_no_module_of_the_current_folder_is_run(
     wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
