@@ -13,6 +13,8 @@ import functools
 import json
 import math
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -604,11 +606,19 @@ def probe() -> str:
 @row
 def registration() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "richter", "plan"]
-        subprocess.run([*words, "new", "tail"], cwd=folder, check=True, capture_output=True)
-        done = subprocess.run([*words, "check", "plan.toml"], cwd=folder, capture_output=True, text=True)
-        told = (done.stdout + done.stderr).strip().splitlines() or [f"exit {done.returncode}"]
-        return told[0].replace(folder + "/", "")
+        run = functools.partial(subprocess.run, cwd=folder, capture_output=True, text=True)
+        start = [sys.executable, "-m"]
+        for line in re.findall("`(.+?)`", TEXTS["registration"]["command"]):  # the commands that the page prints
+            run([*start, *shlex.split(line)], check=True)
+        plan = Path(folder) / "plan.toml"
+        locked = run([*start, "richter", "verify", "plan.toml"])
+        plan.write_text(plan.read_text().replace("\nq = 0.95\n", "\nq = 0.96\n"))
+        changed = run([*start, "richter", "verify", "plan.toml"])
+    deviation = re.search(r"deviation +(.+)", changed.stdout)
+    return (
+        f"locked plan: exit status {locked.returncode}; with another threshold afterwards: exit status "
+        f"{changed.returncode}, {deviation[1] if deviation else 'no deviation'}"
+    )
 
 
 # -------------------------------------------------------------------------------------------------------- Sem-ECE

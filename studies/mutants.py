@@ -4,10 +4,10 @@ A mutant is killed when a test fails. Prints one line a mutant and the survivors
 `--fast` runs the first of each file, for continuous integration; `--named` those of the wiring that a review found
 unguarded. `--whole N` takes, in each module that decides verdicts, N changes at random of all that can be made to its
 operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
-count there.
+count there. `--seed S` before it draws other changes: a recount after tests were written for the survivors of seed 0.
 
     python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py --whole 25 [file [word in a module's path]..]
+    python studies/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
 """
 
 import ast
@@ -386,14 +386,14 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
     return what, node, other
 
 
-def whole(number: int, file: Path, words: list[str]) -> None:
+def whole(number: int, file: Path, words: list[str], seed: int = 0) -> None:
     """Try changes at random in each module of `WHOLE` whose name has one of the words; skip those in the file."""
     chosen = list(dict.fromkeys(name for word in words or ("",) for name in WHOLE if word in name))
     texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in chosen}
     possible = {name: list(changes(text)) for name, text in texts.items()}
     print(f"{sum(map(len, possible.values()))} changes can be made", flush=True)
     for of_module in possible.values():
-        random.Random(0).shuffle(of_module)
+        random.Random(seed).shuffle(of_module)
     todo = [(name, change) for name, of_module in possible.items() for change in of_module[: number or None]]
     done = _read_rows(file)
     todo = [(name, change) for name, change in todo if (name, change.key) not in done]
@@ -633,7 +633,8 @@ def main() -> None:
         return
     if "--whole" in sys.argv:
         rest = sys.argv[sys.argv.index("--whole") + 1 :]
-        whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"), rest[2:])
+        seed = int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed" in sys.argv else 0
+        whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"), rest[2:], seed)
         return
     lost = [m.name for m in MUTANTS if m.old not in (ROOT / "src" / "richter" / m.file).read_text(encoding="utf-8")]
     if lost:

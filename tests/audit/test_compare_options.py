@@ -125,6 +125,7 @@ def test_a_suite_is_one_claim_with_the_weights_stated(
     code, out, _ = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1,law=1")
     assert code == 0
     assert "weights: code 25%, law 25%, math 50%" in out
+    assert "over these benchmarks and no others" in " ".join(out.split())
     code, _, err = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1")
     assert code == 1
     assert "no weight for law" in err

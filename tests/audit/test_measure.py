@@ -33,7 +33,7 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_claims import ECE_MARGIN
+from richter.audit._measure_summary import ECE_MARGIN
 from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units

@@ -124,7 +124,10 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "p.toml")
     assert run("plan", "new", "tail", "-o", path) == 0
     assert run("verify", path) == 1
-    assert "tolerance_mean is missing" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "Fill in tolerance_mean, tolerance_tvar, then: richter plan lock" in shown.out
+    assert "tolerance_mean is missing" in shown.err
+    assert f"Fill in tolerance_mean, tolerance_tvar in {path}." in shown.err
     Path(path).unlink()
     sets = ["--set", "tolerance_mean=0.1", "--set", "tolerance_tvar=0.2", "--set", "transform=logit"]
     assert run("plan", "new", "tail", "-o", path, *sets) == 0

@@ -452,3 +452,17 @@ def test_seals_that_are_none_are_refused_in_words(archive: Path) -> None:
     for text in ("[" * 100_000, "7", '{"parts": 3}', '{"parts": [1]}'):
         write_evidence(archive, files | {"integrity.json": text.encode()})
         assert run("verify", source, "--seals", archive) == 1
+
+
+def test_a_difference_of_the_form_is_one_note(tmp_path: Path) -> None:
+    """A run says where its grades come from in other words than its file: one note counts the claims, and no fault."""
+    table = Path(__file__).parents[2] / "docs" / "examples" / "severities.csv"
+    for words in (["import", str(table), "-o", str(tmp_path / "run")],
+                  ["compare", str(tmp_path / "run"), "--json", str(tmp_path / "claims.json")]):  # fmt: skip
+        with pytest.raises(SystemExit):
+            main(words)
+    found = verify_results(tmp_path / "claims.json", [str(table)])
+    assert not found.faults
+    notes = [note for note in found.notes if note.startswith("basis is")]
+    assert len(notes) == 1
+    assert f"({found.checked + 1} times)" in notes[0]  # in each claim, and once beside them

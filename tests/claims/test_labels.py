@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from helpers.normal import ask
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import compare_tables
 from richter.claims import METRICS, Outcomes, Question, as_judged, as_sample, decide, difference_evidence, mean_evidence
-from richter.claims._labels import enough_labels, labelled
+from richter.claims._labels import _labels_to_settle, enough_labels, labelled
+from richter.errors import InputError
 from richter.evidence import evidence
-from richter.records import Claim, Verdict
+from richter.records import Claim, Interval, Verdict
 from richter.stats import correct_by_labels, correction_difference, correction_interval, labelled_pool, pool_interval
 
 
@@ -311,3 +313,59 @@ def test_two_labels_are_enough_by_hand() -> None:
     assert enough_labels([labelled(made, 0, use)])
     use[0] = False
     assert not enough_labels([labelled(made, 0, use)])
+
+
+def narrowing(estimate: float, labels: float) -> Callable[[int], Interval]:
+    """An interval of half-width 1 / sqrt(labels) around an estimate, by how many labels are added."""
+
+    def interval(extra: int) -> Interval:
+        reach = 1 / math.sqrt(labels + extra)
+        return Interval(low=estimate - reach, high=estimate + reach, level=0.95, method="by hand")
+
+    return interval
+
+
+@pytest.mark.parametrize(
+    ("labels", "unlabelled", "want"),
+    [
+        (100.5, 50, 0),  # 100 labels exclude 0: none is needed ..
+        (100.5, 0, 0),  # .. whatever is left
+        (24.5, 75, None),  # 75 more are 99.5
+        (24.5, 0, None),
+        (24.5, 76, 76),  # 76 more are 100.5, and no more are there
+        (96.5, 10, 4),  # 4 more are 100.5
+        (24.5, 200, 78),  # halved to (75, 78], which is within a twentieth
+        (99.5, 1, 1),
+    ],
+)
+def test_labels_that_settle_a_difference_of_a_tenth_by_hand(labels: float, unlabelled: int, want: int | None) -> None:
+    """1 / sqrt(n) is below 0.1 from 100 labels on."""
+    for estimate in (0.1, -0.1):
+        assert _labels_to_settle(narrowing(estimate, labels), unlabelled) == want
+
+
+def test_an_answer_weighs_its_items_part_by_hand() -> None:
+    """Items answered once, twice and once: a third, two sixths and a third; with weights 1, 2, 3: 1, 1, 1, 3 sixths."""
+    table = np.array([[[1.0, np.nan]], [[1.0, 0.0]], [[0.0, np.nan]]])
+    made = outcomes(table, label=np.array([1.0, 1.0, 0.0, np.nan]))
+    use = np.ones(3, dtype=bool)
+    assert labelled(made, 0, use).weight == pytest.approx([1 / 3, 1 / 6, 1 / 6, 1 / 3])
+    weighted = dataclasses.replace(made, weight=np.array([1.0, 2.0, 3.0]))
+    assert labelled(weighted, 0, use).weight == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 2])
+
+
+def test_labels_count_by_draw_of_these_items_and_by_item_of_such_by_hand() -> None:
+    """Both draws of 9 items have labels: 18 units of these very items, 9 of items like them."""
+    table = np.tile([1.0, 0.0], (9, 1, 1))
+    made = outcomes(table, label=np.tile([1.0, 0.0], 9))
+    these, such = mean_evidence(made, "a", about="these-items"), mean_evidence(made, "a")
+    assert (these.units, these.unit) == (18, "draw")
+    assert (such.units, such.unit) == (9, "item")
+
+
+@pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (None, 1.0)])
+def test_labels_do_not_correct_what_has_no_range(bounds: tuple[float | None, float | None]) -> None:
+    row = dataclasses.replace(METRICS["mean_score"], low=bounds[0], high=bounds[1])
+    made = dataclasses.replace(outcomes(np.full((9, 1), 0.5), "mean_score", label=np.full(9, 0.5)), metric=row)
+    with pytest.raises(InputError, match="has no range"):
+        mean_evidence(made, "a")

@@ -279,3 +279,6 @@ def test_what_may_have_been_billed_is_shown_and_settled(
     assert richter("run", run, "--billed", "0.1", "--json", "-") == 0
     capsys.readouterr()
     assert run_used(run).money_usd == pytest.approx(0.1)
+    assert richter("run", run, "--billed", "0.1") == 0
+    assert "there is no call to settle" in capsys.readouterr().out
+    assert run_used(run).money_usd == pytest.approx(0.1)

@@ -390,7 +390,7 @@ def test_a_page_of_scores_where_less_is_better_ranks_and_names_them(
     assert "differ on mean score" in page or "statistically indistinguishable on mean score" in page
     assert "difference in mean score" in page
     ranking = page[page.index('id="figure-floors-ranking"') :]
-    assert re.findall(r'class="h">([a-d])</text>', ranking[: ranking.index("</figure>")]) == list("bacd")
+    assert re.findall(r'class="h">([a-d])</text>', ranking[: ranking.index("</figure>")]) == list("bacd") * 2
     forest = page[page.index('id="figure-floors-forest"') :]
     assert "var(--worse)" in forest[: forest.index("</figure>")]  # d - b costs more
     assert "Better or worse" in page
@@ -444,7 +444,7 @@ def test_a_watch_speaks_in_the_units_of_other_commands_by_hand(logs: Path, capsy
 
 
 def test_a_new_plan_says_whether_anything_is_left_to_fill_in(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Fill in what is mandatory, then: richter plan lock" in run(capsys, "plan new gate -o open.toml")[1]
+    assert "Fill in candidate, require, then: richter plan lock" in run(capsys, "plan new gate -o open.toml")[1]
     rule = 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
     _, said = run(capsys, ["plan", "new", "gate", "--set", "candidate=new", "--set", "baseline=old", "--set", rule])
     assert "Nothing is left to be filled in; lock it before you look at data: richter plan lock plan.toml" in said

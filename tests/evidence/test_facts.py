@@ -18,6 +18,7 @@ from richter.evidence import (
     alignment_of,
     confident_counts,
     evidence,
+    graded_grid,
     group_shares,
     label_conflicts,
     lacking_grades,
@@ -82,6 +83,43 @@ def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch
     compare_tables(dataset_of(grades(conditions=4)), n_resamples=100)
     assert calls
     assert set(calls.values()) == {1}
+
+
+# ------------------------------------------------------------------ grades by condition and item
+
+
+def test_the_grid_has_each_grade_and_confidence_at_its_condition_and_item_by_hand() -> None:
+    values = grades(12, 3).value.reshape(12, 3)
+    values[2, 1] = values[5, 0] = np.nan
+    made = outcomes(values)
+    sure = {key: (7 * k % 20) / 20 for k, key in enumerate(keys_of(made)) if k % 4}
+    dataset = dataset_of(made, confidence=sure)
+    grid = graded_grid(dataset)
+    assert grid is not None
+    assert grid.correct.shape == grid.confidence.shape == (3, 12)
+    for k, item in enumerate(dataset.item_ids):
+        for c, condition in enumerate(dataset.conditions):
+            assert grid.correct[c, k] == pytest.approx(values[int(item[1:]), "abc".index(condition)], nan_ok=True)
+            assert grid.confidence[c, k] == pytest.approx(sure.get((item, condition, 0), np.nan), nan_ok=True)
+    assert graded_grid(dataset) is grid
+
+
+def test_there_is_no_grid_of_repeated_answers_nor_without_grades() -> None:
+    draws = np.random.default_rng(0).integers(0, 2, (12, 2, 3)).astype(float)
+    assert graded_grid(dataset_of(outcomes(draws))) is None
+    assert graded_grid(dataset_of(outcomes(draws[:, :, :1], "mean_severity"))) is None
+
+
+def test_a_pair_of_three_is_counted_on_its_own_rows_of_the_grid_by_hand() -> None:
+    """a answers 30 of 60 right, b those and 10 more, c those of b less 5 and 3 others."""
+    values = np.zeros((60, 3))
+    values[:30, 0] = values[:40, 1] = values[5:43, 2] = 1
+    report = compare_tables(dataset_of(outcomes(values)), n_resamples=100)
+    assert {pair.conditions: (pair.n_paired, pair.fixed, pair.broken) for pair in report.pairs} == {
+        ("a", "b"): (60, 10, 0),
+        ("a", "c"): (60, 13, 5),
+        ("b", "c"): (60, 3, 5),
+    }
 
 
 # ------------------------------------------------------------------ runs by name

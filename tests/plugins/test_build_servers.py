@@ -88,3 +88,20 @@ def test_the_job_for_gitlab_takes_the_plan_of_the_target_branch(limit: str, stat
     assert done.returncode == status, done.stdout + done.stderr
     assert (branch / job["artifacts"]["reports"]["junit"]).is_file()
     assert all((branch / path).is_file() for path in job["artifacts"]["paths"])
+
+
+@pytest.mark.parametrize(("wrong", "status"), [(0, 0), (60, 3)])
+def test_what_only_decorates_a_gate_decides_nothing(
+    wrong: int, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, lost in (("old", 0), ("new", wrong)):
+        rows = [f"q{i},{name},{int(i >= lost)}" for i in range(400)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["item,condition,correct", *rows]) + "\n")
+    files = [str(tmp_path / "old.csv"), str(tmp_path / "new.csv")]
+    lost = ["--badge", str(tmp_path / "none" / "gate.svg"), "--history", str(tmp_path / "none")]
+    with pytest.raises(SystemExit) as stop:
+        main(["gate", *files, "--margin", "2pt", *lost])
+    assert int(stop.value.code or 0) == status
+    warned = capsys.readouterr().err
+    assert "the badge is left out" in warned
+    assert "the history is left out" in warned

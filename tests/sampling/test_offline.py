@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("wordllama")
@@ -8,11 +9,13 @@ pytest.importorskip("wordllama")
 from richter.texts import (
     REFUSAL,
     THRESHOLD,
+    adjusted_rand,
     answer_trees,
     choose_threshold,
     cluster_answers,
     grouping_quality,
     pair_quality,
+    same_mode,
 )
 
 
@@ -90,6 +93,34 @@ def test_grouping_quality_by_hand() -> None:
     # truth {a b} {c}: one true pair; classes {a} {b c}: one pair, the wrong one
     assert grouping_quality([[0, 1, 1]], [[0, 0, 1]]).f1 == 0
     assert grouping_quality([[4, 4, 9]], [[0, 0, 1]]).f1 == 1
+
+
+def test_adjusted_rand_by_hand() -> None:
+    # pairs together: 2 and 2 of 10, in both 1, by chance 2 * 2 / 10
+    assert adjusted_rand([0, 0, 1, 1, 2], [5, 5, 6, 7, 7]) == pytest.approx((1 - 0.4) / (2 - 0.4))
+    assert adjusted_rand([0, 0, 0], [1, 1, 1]) == adjusted_rand([0, 1, 2], [2, 0, 1]) == 1
+    assert adjusted_rand([0, 0, 0], [0, 1, 2]) == 0
+
+
+def test_adjusted_rand_against_scikit_learn(rng: np.random.Generator) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    for classes in (1, 2, 3, 8):
+        for _ in range(25):
+            one, other = rng.integers(0, classes, (2, 9)).tolist()
+            assert adjusted_rand(one, other) == pytest.approx(metrics.adjusted_rand_score(one, other), abs=1e-12)
+
+
+def test_same_mode_by_hand() -> None:
+    assert same_mode([0, 0, 1], [3, 3, 3])  # a b | c and a b c
+    assert same_mode([0, 0, 1, 1], [7, 7, 8, 9])  # equal classes: the first
+    assert not same_mode([0, 0, 1], [3, 4, 4])  # a b and b c: a is not in the second
+    assert not same_mode([0, 0, 0, 1], [3, 4, 4, 4])  # b is in both, a is not
+
+
+def test_grouping_quality_is_by_question_and_leaves_single_answers_out() -> None:
+    quality = grouping_quality([[0, 0, 1], [0, 0, 1], [0]], [[1, 1, 0], [3, 4, 4], [0]])
+    assert quality.adjusted_rand == pytest.approx((1 + adjusted_rand([0, 0, 1], [3, 4, 4])) / 2)
+    assert (quality.same_mode, quality.questions) == (0.5, 2)
 
 
 @pytest.mark.real_data

@@ -16,11 +16,11 @@ from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict, plain
 from richter.report import figures
 from richter.report._claim_list import claim_rows, pair_matrix
-from richter.report._first_screen import first_screen
+from richter.report._first_screen import changes_of, first_screen
 from richter.report._markdown import interval_bar
 from richter.report._measure_table import measure_table
 from richter.words import first_lines, side
-from richter.words._page_texts import describe_severe_rates
+from richter.words._page_texts import describe_severe_rates, describe_worst_group
 
 QUESTIONS = ("By how much", "Reason to doubt", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
 
@@ -135,6 +135,31 @@ def test_a_ranking_draws_every_condition_that_the_first_screen_names() -> None:
     assert "c19 (place 20)" in drawn.reading
     rows = [mark.row for mark in drawn.panels[0].marks if mark.kind == "dot"]
     assert rows == [*range(10), 19]
+
+
+def test_ranks_are_drawn_with_their_ranges_and_the_top_two_get_a_size_by_hand() -> None:
+    """c0 and c1 share ranks 1 and 2. 0.02 takes 900 questions, so 0.01 takes 3,600."""
+    names = ("c0", "c1", "c2")
+    whole = document(names)
+    for k, condition in enumerate(whole["conditions"]):
+        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.01 * k}
+    top = {"measure": "accuracy", "primary": True, "conditions": ["c1", "c0"], "verdict": "undecided"}
+    top |= {"estimate": -0.01, "needed": 900, "needed_for": 0.02, "unit": "item", "interval": None}
+    ranks = {"c0": [1, 2], "c1": [1, 2], "c2": [3, 3]}
+    own = {"claims": [top], "ranks": ranks, "level": 0.95, "groups": [["c0", "c1"], ["c2"]]}
+    drawn = figures({**whole, "sections": {"floors": {"comparison": own}}})["floors-ranking"]
+    panel = drawn.panels[1]
+    assert [m.at for m in panel.marks if m.kind == "span"] == [[(1, 0), (2, 0)], [(1, 1), (2, 1)], [(3, 2), (3, 2)]]
+    assert [m.text for m in panel.marks if m.kind == "label"] == ["1 to 2", "1 to 2", "3"]
+    assert panel.x.ticks() == [1, 2, 3]
+    assert "95%" in panel.x.title
+    assert [row["rank"] for row in drawn.rows] == ["1 to 2", "1 to 2", "3"]
+    assert "If c0 and c1 really differ by 1.0 points, about 3,600 questions separate them" in drawn.reading
+    decided = {**own, "claims": [{**top, "verdict": "verified"}]}
+    again = figures({**whole, "sections": {"floors": {"comparison": decided}}})["floors-ranking"]
+    assert "separate" not in again.reading
+    unranked = figures({**whole, "sections": {"floors": {"comparison": {**own, "ranks": {}}}}})["floors-ranking"]
+    assert all("rank" not in p.x.title for p in unranked.panels)
 
 
 def test_wider_levels_are_explained_once_by_hand() -> None:
@@ -387,3 +412,28 @@ def test_a_stricter_interval_says_why_by_hand() -> None:
     assert "98.8% CI, adjusted for 4 comparisons" in str(
         claim_rows([{**row, "family": {"method": "holm", "size": 4}}])[0]["numbers"]
     )
+
+
+def test_the_most_wrong_group_has_its_interval_and_its_ties_by_hand() -> None:
+    """Two groups share 50%: the first is named and the other counted, so that none seems to stand out."""
+    span = {"low": 0.31, "high": 0.69, "level": 0.95, "method": "Wilson"}
+    rows = [
+        {"group": "law", "kind": "domain", "error_rate": 0.5, "interval": span, "n": 24},
+        {"group": "art", "kind": "domain", "error_rate": 0.5, "interval": span, "n": 24},
+        {"group": "sport", "kind": "domain", "error_rate": 0.25, "interval": span, "n": 24},
+    ]
+    assert describe_worst_group({"where": rows}) == "law and 1 more (50.0%, 95% CI 31 to 69)"
+    assert describe_worst_group({"where": rows[2:]}) == "sport (25.0%, 95% CI 31 to 69)"
+    assert describe_worst_group({"where": []}) == ""
+
+
+def test_counts_by_the_automatic_grades_say_so_where_labels_corrected_the_claim() -> None:
+    """Fixed and broken questions are counted from grades; the headline beside them is corrected by labels."""
+    pair = ["old", "new"]
+    compared = {"pairs": [{"conditions": pair, "fixed": 3, "broken": 1, "n_paired": 100}]}
+    for labels, text in ((40, "From old to new, before your labels:"), (0, "From old to new:")):
+        whole = of(claim("accuracy", Verdict.VERIFIED, 0.07, 0.03, primary=True, labels=labels))
+        whole["sections"] = {"floors": {"comparison": compared}}
+        changes = changes_of(whole, pair)
+        assert changes is not None
+        assert re.sub("<[^>]+>", "", changes["lead"]) == text

@@ -381,3 +381,26 @@ def test_other_measures_that_tell_several_apart_are_in_the_headline() -> None:
     turned = [dataclasses.replace(lower[0], estimate=0.3, values=(0.3, 0.6))]
     assert answer([*against_a[:2], *turned], conditions=names, control="a").endswith(f"c is worse {on_severity}")
     assert "Other measures" not in answer(open_pairs, conditions=names)
+
+
+def test_a_measure_that_only_an_unchecked_judge_gave_is_never_a_fact() -> None:
+    """The main measure was graded by rules, so the headline said what a judge thought as if it were known."""
+    names = ("a", "b", "c")
+    pairs = (("a", "b"), ("b", "c"), ("a", "c"))
+    open_pairs = [claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=p) for p in pairs]
+    judge = "graded by judge-x"
+    lower = [
+        shown("mean_severity", -0.3, conditions=p, primary=False, values=(0.6, 0.3), judged=judge)
+        for p in (("a", "c"), ("b", "c"))
+    ]
+    marked = "on mean severity of all answers (unchecked judge)."
+    assert answer([*open_pairs, *lower], conditions=names).endswith(f" Other measures: c is best {marked}")
+    against_a = [open_pairs[0], open_pairs[2], lower[0]]
+    assert answer(against_a, conditions=names, control="a").endswith(f"c is better {marked}")
+    two = [claim("accuracy", 0.01, Verdict.UNDECIDED), shown("mean_severity", 0.4, primary=False, judged=judge)]
+    loss = "Other losses: more severe over all answers"
+    assert answer(two, conditions=("old", "new")).endswith(f"{loss} (unchecked judge).")
+    all_judged = [dataclasses.replace(c, judged=judge) for c in two]
+    said_once = answer(all_judged, conditions=("old", "new"))
+    assert said_once.startswith("By the judge's grades, inconclusive")
+    assert said_once.endswith(f"{loss}. Nobody has checked the judge.")

@@ -2,17 +2,20 @@
 
 import csv
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.outcomes import dataset_of, outcomes
 from richter.audit import compare_tables, margin_plan, measure_run, run_gate
 from richter.cli import main
-from richter.records import Verdict
+from richter.records import Claim, Verdict, plain
 from richter.tables import ReadOptions, read_tables
 from richter.words import describe_gate_context
-from richter.words._page_texts import describe_leads
+from richter.words._headline import side
+from richter.words._page_texts import describe_differences, describe_leads
 
 
 def graded_file(folder: Path, *, kinder: float, every: int) -> Path:
@@ -97,3 +100,21 @@ def test_pairs_that_labels_could_not_correct_are_marked_beside_corrected_ones(tm
     )
     leads = describe_leads(report.claims, 3)
     assert leads.count("), as graded.") == leads.count(" leads third: ") == 2
+    assert leads == all_differences(report.claims, 3)  # the corrected pair shows nothing, and yet it marks the others
+
+
+def all_differences(claims: Sequence[Claim], n_conditions: int) -> str:
+    """The differences that a document with all claims says."""
+    return describe_differences([{**plain(c), "side": side(c)} for c in claims], n_conditions, None)
+
+
+@pytest.mark.parametrize("steps", [(0, 0, 0, 0), (0, 2, 15, 17), (0, 1, 2, 30)])
+def test_leads_of_a_board_are_the_differences_of_all_its_claims(steps: tuple[int, ...]) -> None:
+    values = np.array([[float((7 * k) % 150 < 60 + s) for s in steps] for k in range(150)])
+    claims = compare_tables(dataset_of(outcomes(values)), n_resamples=100).claims
+    sides = {side(c) for c in claims}
+    assert "open" in sides
+    assert ("better" in sides) == any(steps)
+    leads = describe_leads(claims, len(steps))
+    assert bool(leads) == any(steps)
+    assert leads == all_differences(claims, len(steps))

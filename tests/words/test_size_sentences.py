@@ -1,6 +1,7 @@
 """One source of sizes and of next steps: `compare`, `size` and the page say the same of the same data."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from richter.audit import compare_tables, measure_run, size_from_expectation, size_from_pilot
 from richter.cli import main
 from richter.evidence import Policy
-from richter.records import Verdict
+from richter.records import Claim, Verdict
 from richter.tables import read_tables
 from richter.words import NamedData, describe_first_step, describe_gap_size, describe_pilot_size
 
@@ -110,3 +111,40 @@ def test_a_report_takes_what_the_user_vouches_for(tmp_path: Path) -> None:
 def test_a_size_counts_what_the_policy_states(tmp_path: Path) -> None:
     tables = read_tables(table(tmp_path / "results.csv"))
     assert size_from_pilot(tables, policy=Policy(unpaired=True)).pilot_items == 240
+
+
+def test_terminal_and_page_begin_with_the_same_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several models: the best two that can't be told apart, at the level of the pairs that are left. `worst` loses
+    to both by 20 points and more, so one pair of three is open, and the command needs no --pairs."""
+    rng, path = np.random.default_rng(5), tmp_path / "three.csv"
+    shares = {"good": 0.8, "best": 0.82, "worst": 0.4}
+    rows = [f"q{k},{name},{int(rng.random() < p)}" for k in range(200) for name, p in shares.items()]
+    path.write_text("\n".join(["id,model,correct", *rows]))
+    with pytest.raises(SystemExit):
+        main(["compare", str(path)])
+    *lines, step = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
+    ways = "add questions, or run each one several times"
+    assert step == f"Next: to tell best from good, {ways}: richter size three.csv good best"
+    assert measure_run(path, n_resamples=100).to_dict()["next"][0] == step.removeprefix("Next: ")
+    with pytest.raises(SystemExit) as stop:
+        main(["size", str(path), "good", "best"])
+    assert not stop.value.code
+    assert capsys.readouterr().out.splitlines()[0] in lines
+    with pytest.raises(SystemExit):
+        main(["compare", str(path), "good", "worst"])
+    looks = capsys.readouterr().out.splitlines()[-1].replace(f"{tmp_path}/", "")
+    page = measure_run(path, conditions=("good", "worst"), n_resamples=100).to_dict()["next"][0]
+    assert page.startswith("look at the ")
+    assert looks == f"Next: {page}: richter report three.csv good worst -o page.html"
+
+
+def test_the_best_two_are_those_with_the_lowest_values_where_less_is_better() -> None:
+    """Costs 1 and 2 are the best two: the pair (a, b), not (b, c)."""
+    given = Claim(
+        measure="money", conditions=("a", "b"), verdict=Verdict.UNDECIDED, sentence="", estimate=1.0,
+        values=(1.0, 2.0), better="lower", primary=True,
+    )  # fmt: skip
+    other = dataclasses.replace(given, conditions=("b", "c"), values=(2.0, 9.0))
+    text = describe_first_step([other, given], NamedData(again="x.csv"))
+    assert text.startswith("to tell b from a, ")
+    assert text.endswith("richter size x.csv a b --pairs 2")

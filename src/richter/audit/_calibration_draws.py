@@ -17,7 +17,7 @@ from richter.claims import METRICS, Evidence, Outcomes, difference_evidence
 from richter.errors import MissingPart, TooFewErrors
 from richter.records import Interval, counted
 from richter.stats import Bools, Floats
-from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
+from richter.texts import GroupingQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 COMPARED = 200  # questions on which other groupings are compared with the given one
 
@@ -246,7 +246,7 @@ def _deployed(part: pl.DataFrame, pool: cal.AnswerPool, mark: Bools) -> Bools:
     return np.asarray(2 * np.sum(wide * inside, axis=1) > np.sum(inside, axis=1))
 
 
-def _grouping_quality(pools: Mapping[str, cal.AnswerPool], how: str) -> PairQuality | None:
+def _grouping_quality(pools: Mapping[str, cal.AnswerPool], how: str) -> GroupingQuality | None:
     """Offline classes against those that were given by someone else."""
     if how in ("offline", "normal form") or "offline" not in pools:
         return None

@@ -10,7 +10,7 @@ from richter import calibration as cal
 from richter.audit._pictures import Picture, calibration_picture
 from richter.claims import Asked
 from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, counted
-from richter.texts import PairQuality
+from richter.texts import GroupingQuality
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition"]
 
@@ -161,7 +161,7 @@ class DrawsCondition(CalibrationCondition):
     draws_needed: cal.DrawsNeeded | None = None
     early_stopping: cal.EarlyStopping | None = None
     sensitivity: Mapping[str, Grouped] = dataclasses.field(default_factory=dict)
-    grouping_quality: PairQuality | None = None  # offline classes against the given ones
+    grouping_quality: GroupingQuality | None = None  # offline classes against the given ones
     agreement: cal.AgreementGap | None = None  # how often answers agree and are right, which decides the claim
     corrected: Corrected | None = None  # by a person, where `human_cluster` says so
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers

@@ -38,7 +38,6 @@ from richter.claims import (
 )
 from richter.errors import InputError
 from richter.evidence import (
-    GradedRows,
     LabelConflict,
     Policy,
     SeveritySettings,
@@ -46,6 +45,7 @@ from richter.evidence import (
     estimate_subgroups,
     evidence,
     grade_counts,
+    graded_grid,
     graded_rows,
     has_values,
     joint_law_of,
@@ -568,21 +568,18 @@ def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[P
     """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
     main = [a for a in asked if _is_paired(a)]
     main = [a for a in main if (a.question.measure == page.main if page.trades else a.question.family == "main")]
-    return tuple(_pair_note(dataset, shared_by(dataset, a.question), page.main) for a in main)
+    return tuple(_pair_note(dataset, shared_by(dataset, a.question)) for a in main)
 
 
-def _pair_note(dataset: Dataset, shared: Shared, main: str) -> PairNote:
+def _pair_note(dataset: Dataset, shared: Shared) -> PairNote:
     note = PairNote(
         conditions=shared.conditions, n_paired=shared.both, first_only=shared.first_only, second_only=shared.second_only
     )
-    if not (dataset.scores["metric"] == "accuracy").any() or sample_of(dataset, "accuracy").outcomes.draw is not None:
+    grid = graded_grid(dataset)
+    if grid is None:
         return note
-    graded: GradedRows = graded_rows(dataset)
-    size = len(dataset.item_ids)
-    grade, sure = (np.full((2, size), np.nan) for _ in range(2))
-    for k, name in enumerate(shared.conditions):
-        confidence, correct, item = graded.of(dataset.conditions.index(name))
-        grade[k, item], sure[k, item] = correct, confidence
+    rows = [dataset.conditions.index(name) for name in shared.conditions]
+    grade, sure = grid.correct[rows], grid.confidence[rows]
     both = ~np.isnan(grade).any(axis=0)
     a, b = grade[:, both]
     return dataclasses.replace(

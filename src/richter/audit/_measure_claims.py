@@ -23,8 +23,6 @@ from richter.stats import Mapper
 from richter.store import Place, open_ledger
 from richter.words import side
 
-ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
-
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class RunStudy:

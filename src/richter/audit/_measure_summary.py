@@ -11,7 +11,7 @@ import numpy as np
 from richter import severity as sev
 from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
-from richter.audit._measure_claims import ECE_MARGIN, RunStudy, calibration_claims_of
+from richter.audit._measure_claims import RunStudy, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, known_sample, without_labels
 from richter.audit._measure_run import BASES, RESTATED_DEFAULTS, RunRecords
 from richter.audit._plan_lock import PlanStatus
@@ -42,6 +42,7 @@ from richter.words import (
 from richter.words._spans import describe_level
 
 MILLION = 1_000_000
+ECE_MARGIN = 0.02  # the calibration error that more questions are asked for where no margin is stated
 REPLIES = "judge replies read"
 _STATES = {  # of a run: whether it is complete, and what is said of it
     "complete": (True, "nobody is writing to the run"),
@@ -274,16 +275,11 @@ def _named_data(study: RunStudy) -> NamedData:
 
 
 def _first_step(study: RunStudy) -> list[str]:
-    """What comes first, as a comparison says it; where nothing is open, what changed."""
-    main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
-    if step := describe_first_step(main, _named_data(study)):
-        return [step]
-    pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
-    if not pairs or not main or not all(c.decided for c in main):
+    """What comes first, as a comparison says it."""
+    if study.comparison is None:
         return []
-    if len(main) == 1 and pairs[0].fixed is not None:
-        return [f"look at the {pairs[0].fixed:,} fixed and {pairs[0].broken:,} broken questions"]
-    return ["look at the questions that got worse"]
+    changed = changed_items(study.comparison.pairs)
+    return list(filter(None, [describe_first_step(study.comparison.claims, _named_data(study), changed)]))
 
 
 def _undecided_gaps(study: RunStudy) -> list[str]:
@@ -295,8 +291,7 @@ def _undecided_gaps(study: RunStudy) -> list[str]:
     for claim in gap_claims(study.comparison):
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None and claim.without_missing is None:
             waiting[claim.measure].append(claim)
-    if len(study.comparison.conditions) == 2:
-        waiting.pop(study.comparison.primary, None)  # the first step and the sizes below the headline say it
+    waiting.pop(study.comparison.primary, None)  # the first step and the sizes below the headline say it
     steps = [_gap_step(claims, len(study.comparison.pairs)) for claims in waiting.values()]
     return [text for *_, text in sorted(steps, key=lambda s: s[:2]) if text]
 

@@ -27,6 +27,7 @@ from richter.tables import ReadOptions
 __all__ = [
     "Plan",
     "PlanField",
+    "missing_fields",
     "new_plan",
     "parse_value",
     "read_plan",
@@ -114,6 +115,8 @@ def new_plan(kind: str, given: Mapping[str, Any]) -> str:
     faults = [fault for name in given for fault in _value(name, given[name], fields[name])[1]]
     if faults:
         raise PlanError(" ".join(faults), remedy="Give values in range.")
+    if not missing_fields(kind, given):
+        make_plan(kind, given)  # what single fields cannot see
     lines = [f"# {about}", "# Lock it before you look at the data: richter plan lock FILE", "", f'kind = "{kind}"']
     tables: list[str] = []
     for name, field in fields.items():
@@ -160,8 +163,15 @@ def make_plan(kind: str, given: Mapping[str, Any], *, path: str = "") -> Plan:
     if not faults:
         faults = list(cross(values))
     if faults:
-        raise PlanError((f"{path}: " if path else "") + " ".join(faults), remedy="Correct the plan.")
+        missing = ", ".join(missing_fields(kind, given))
+        remedy = f"Fill in {missing} in {path or 'the plan'}." if missing else "Correct the plan."
+        raise PlanError((f"{path}: " if path else "") + " ".join(faults), remedy=remedy)
     return Plan(kind=kind, values=values, hash=hash_values(kind, values), path=path)
+
+
+def missing_fields(kind: str, given: Mapping[str, Any]) -> list[str]:
+    """The fields of this kind of plan that have no default and no value, in the plan's order."""
+    return [name for name, field in _kind(kind)[0].items() if field.default is MANDATORY and name not in given]
 
 
 def parse_value(kind: str, name: str, text: str) -> Any:

@@ -8,7 +8,7 @@ import json
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -150,11 +150,9 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
         differences = [("", d) for d in _different(_without_claims(document), _without_claims(again), names)]
     notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in unmade]
     of_claims = _claim_differences(stated, found, names)
-    for claim, difference in (*of_claims, *differences):
-        if difference.is_around:
-            notes.append(f"{claim}{difference.sentence}: another form of the same data may say it otherwise")
-        else:
-            faults.append(f"{claim}{difference.sentence}")
+    everywhere = (*of_claims, *differences)
+    faults += [f"{claim}{difference.sentence}" for claim, difference in everywhere if not difference.is_around]
+    notes += _describe_other_forms(difference.sentence for _, difference in everywhere if difference.is_around)
     return Verification(
         checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes),
         given=_given_fields(document),
@@ -193,6 +191,14 @@ def _names_in(value: Any) -> set[str]:
     if isinstance(value, Mapping):
         return {*value}.union(*map(_names_in, value.values()))
     return set().union(*map(_names_in, value)) if isinstance(value, list | tuple) else set()
+
+
+def _describe_other_forms(sentences: Iterable[str]) -> list[str]:
+    """The notes on differences that come from the form of the data, each once with the number of its places."""
+    return [
+        f"{sentence}{f' ({times} times)' if times > 1 else ''}: another form of the same data may say it otherwise"
+        for sentence, times in Counter(sentences).items()
+    ]
 
 
 def _same_family(claim: Mapping[str, Any], found: Mapping[str, Any]) -> bool:

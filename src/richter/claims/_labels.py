@@ -134,8 +134,10 @@ def corrected(
 
 def _labels_to_settle(interval: Callable[[int], Interval], unlabelled: int) -> int | None:
     """The fewest more labels with which an interval excludes 0, to a twentieth; None where all there are would not."""
-    if unlabelled <= 0 or 0.0 in interval(unlabelled):
-        return None if 0.0 in interval(0) else 0
+    if 0.0 not in interval(0):
+        return 0
+    if 0.0 in interval(unlabelled):
+        return None
     low, high = 0, unlabelled
     while high - low > max(1, high // 20):
         middle = (low + high) // 2
@@ -173,5 +175,5 @@ def as_judged(judges: Sequence[str], why: str = "") -> str:
     named = [printable(name, limit=40) for name in judges[:MOST_NAMED]]
     if len(judges) > MOST_NAMED:
         named = [f"{len(judges)} judges"]
-    who = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    who = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
     return f"graded by {who}; {why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')}"

@@ -303,7 +303,7 @@ class Tries(NamedTuple):
 
 def tries_of(measure: str) -> Tries | None:
     """The tries of `pass@K` (one of them passes) or `pass^K` (all do); None of any other measure, whatever its name."""
-    found = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure)
+    found = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure) if measure.startswith("pass") else None
     return None if found is None else Tries(number=int(found[2]), every=found[1] == "^")
 
 

@@ -231,7 +231,7 @@ def is_single_binary(sample: Sample, use: NDArray[np.bool_], columns: Sequence[i
     outcomes = sample.outcomes
     is_plain = weights_of(outcomes.weight, use) is None
     is_plain = is_plain and all(codes_of_groups(g, use) is None for g in (outcomes.group, outcomes.group_2))
-    return is_plain and sample.metric.kind == "binary" and bool((sample.draws[use][:, list(columns)] == 1).all())
+    return is_plain and sample.metric.kind == "binary" and bool((sample.draws[:, list(columns)][use] == 1).all())
 
 
 def weights_of(values: Floats | None, use: NDArray[np.bool_]) -> Floats | None:

@@ -312,7 +312,9 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
     if quality is not None:
         yield (
             f"offline classes against the given ones: pairwise F1 {quality.f1:.3f} "
-            f"(precision {quality.precision:.3f}, recall {quality.recall:.3f})."
+            f"(precision {quality.precision:.3f}, recall {quality.recall:.3f}); adjusted Rand index "
+            f"{quality.adjusted_rand:.3f}, same most frequent class in {quality.same_mode:.1%} of "
+            f"{counted(quality.questions, 'question')}."
         )
     if condition.corrected is not None:
         yield _describe_corrected(condition.corrected)

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
+from richter.audit._comparison import changed_items
 from richter.audit._measure_run import RESTATED_DEFAULTS
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
@@ -178,7 +179,7 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
         _print_details(out, report)
     if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
-    if step := describe_next(report.claims, data or NamedData()):
+    if step := describe_next(report.claims, data or NamedData(), changed_items(report.pairs)):
         out.print(printable(step), soft_wrap=True)
 
 

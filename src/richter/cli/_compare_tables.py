@@ -12,6 +12,7 @@ from richter.cli._io import PLAIN, cells, grid
 from richter.floors import ConditionSummary
 from richter.records import Claim, Interval, Verdict, at_most, counted, distinct_names, markdown_safe, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_span, describe_verdict
+from richter.words._figure_texts import describe_rank_span
 
 SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
@@ -149,7 +150,7 @@ def _rank(span: tuple[int, int] | None) -> str:
     """The ranks that a condition may have."""
     if span is None:
         return "-"
-    return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
+    return describe_rank_span(*span)
 
 
 def subgroup_table(out: Console, report: CompareReport) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from richter import audit
 from richter.cli._io import (
+    as_decoration,
     console,
     read_history,
     settle_reading,
@@ -82,7 +83,7 @@ def gate(
     if junit_path is not None:
         write_text(junit(report), junit_path)
     if badge_path is not None:
-        write_text(badge_svg(report.sentence.partition(":")[0]), badge_path)
+        as_decoration("badge", lambda: write_text(badge_svg(report.sentence.partition(":")[0]), badge_path))
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path, badge_path), report)
     return report.exit_code

@@ -9,7 +9,7 @@ import string
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -24,6 +24,7 @@ from richter.records import json_text, plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
 
+T = TypeVar("T")
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 
 
@@ -399,15 +400,20 @@ def read_given(files: Sequence[str], reading: ReadOptions) -> Dataset:
     return tables
 
 
+def as_decoration(name: str, make: Callable[[], T]) -> T | None:
+    """What only decorates a result; None, with a warning, where it cannot be made: it never changes an exit status."""
+    try:
+        return make()
+    except RichterError as error:
+        click.echo(f"richter: warning: {printable(f'the {name} is left out. {error}')}", err=True)
+        return None
+
+
 def read_history(series: str, **options: Any) -> dict[str, Any] | None:
     """What a series shows, for a page or a comment; None, with a warning, where it cannot be read."""
     from richter.audit import history_of
 
-    try:
-        return history_of(series, **options)
-    except RichterError as error:
-        click.echo(f"richter: warning: {printable(f'the history is left out. {error}')}", err=True)
-        return None
+    return as_decoration("history", lambda: history_of(series, **options))
 
 
 def is_plain(source: RunLike) -> bool:

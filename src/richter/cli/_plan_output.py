@@ -5,9 +5,18 @@ from pathlib import Path
 
 import click
 
-from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value, read_plan
+from richter.audit import (
+    PlanStatus,
+    check_plan,
+    check_receipt,
+    is_receipt,
+    lock_plan,
+    missing_fields,
+    new_plan,
+    parse_value,
+)
 from richter.cli._io import console, publish
-from richter.errors import InputError, RichterError
+from richter.errors import InputError
 from richter.records import printable
 from richter.store import write_file
 
@@ -28,11 +37,8 @@ def plan_new(kind: str, settings: tuple[str, ...], output: str) -> None:
     if target.exists():
         raise InputError(f"{target} exists.", remedy="Choose another path with -o, or remove it first.")
     write_file(target, text)
-    try:
-        read_plan(target, kind=kind)
-        left = "Nothing is left to be filled in; lock it before you look at data"
-    except RichterError:
-        left = "Fill in what is mandatory, then"
+    missing = ", ".join(missing_fields(kind, given))
+    left = f"Fill in {missing}, then" if missing else "Nothing is left to be filled in; lock it before you look at data"
     click.echo(f"Wrote {target}. {left}: richter plan lock {shlex.quote(str(target))}")
 
 

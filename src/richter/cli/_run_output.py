@@ -183,6 +183,9 @@ def _settle(place: Place, billed: float, json_path: str | None) -> None:
     """Settle calls without an answer in a run and its parts at what was billed for them, and print it."""
     found = settle_run(place, billed_usd=billed)
     out = publish({"run": str(place), "settled": True, "unsettled": found}, json_path)
+    if not found.cut_off and not found.failed:
+        out.print(f"{place}: there is no call to settle. Every call has its answer or is settled already.")
+        return
     out.print(
         f"{place}: {counted(found.cut_off, 'call')} cut off and {found.failed} failed are settled at ${billed:.4f} "
         f"together, and no longer count as ${found.money_usd:.4f} and {found.tokens} tokens. They still count as calls."

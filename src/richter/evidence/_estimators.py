@@ -40,6 +40,7 @@ from richter.evidence._policy import Policy
 from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
 from richter.tables import Dataset, item_codes
+from richter.words import CHECK_NOTES
 
 __all__ = ["ESTIMATORS", "estimate_subgroups"]
 
@@ -227,7 +228,8 @@ def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sa
             parts[name] = adjusted_difference(own, first, second).evidence
         else:
             parts[name] = difference_evidence(own, first, second)
-    return suite_evidence(parts, policy.suite)
+    found = suite_evidence(parts, policy.suite)
+    return dataclasses.replace(found, notes=(*found.notes, CHECK_NOTES["suite"]))
 
 
 Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]

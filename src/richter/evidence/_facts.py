@@ -39,6 +39,7 @@ __all__ = [
     "confident_counts",
     "expected_draws",
     "grade_counts",
+    "graded_grid",
     "graded_rows",
     "group_shares",
     "has_shared_items",
@@ -173,6 +174,26 @@ def graded_rows(dataset: Dataset) -> GradedRows:
         weight=right.weight,
         run=_run_codes(dataset, rows),
     )
+
+
+class GradedGrid(NamedTuple):
+    """Grades and confidences as conditions x items, NaN where there is none."""
+
+    correct: Floats
+    confidence: Floats
+
+
+@once
+def graded_grid(dataset: Dataset) -> GradedGrid | None:
+    """The grades of one answer per item and condition; None where there are no grades, or several answers."""
+    has_grades = (dataset.scores["metric"] == "accuracy").any()
+    if not has_grades or sample_of(dataset, "accuracy").outcomes.draw is not None:
+        return None
+    graded = graded_rows(dataset)
+    correct, confidence = (np.full((len(dataset.conditions), len(dataset.item_ids)), np.nan) for _ in range(2))
+    correct[graded.condition, graded.item] = graded.correct
+    confidence[graded.condition, graded.item] = graded.confidence
+    return GradedGrid(correct, confidence)
 
 
 def _run_codes(dataset: Dataset, rows: pl.DataFrame) -> Indices | None:

@@ -91,7 +91,10 @@ def _lead_words(document: Mapping[str, Any], pair: list[str]) -> Markup:
     """Of which two the answers are shown, and that they are one pair of several."""
     first, second = (name(c) for c in pair)
     n_pairs = len({frozenset(c["conditions"]) for c in pair_claims(document)})
-    return with_names(describe_pair(first, second, n_pairs=n_pairs), [first, second])
+    has_labels = any(
+        c.get("labels") and c.get("primary") and set(c["conditions"]) == set(pair) for c in pair_claims(document)
+    )
+    return with_names(describe_pair(first, second, n_pairs=n_pairs, has_labels=has_labels), [first, second])
 
 
 def _changes(

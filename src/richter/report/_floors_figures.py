@@ -14,7 +14,10 @@ from richter.words._figure_texts import (
     describe_differences_figure,
     describe_drawn,
     describe_flips,
+    describe_rank_axis,
+    describe_rank_span,
     describe_ranking,
+    describe_separating,
     describe_severe_axis,
     describe_with_levels,
 )
@@ -129,12 +132,13 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     drawn = [*_drawn_rows(rows, [*map(name, board_names(document)), control]), *parts]
     lane_names = [row["condition"] for row in drawn]
     leaders = set(groups[0]) if len(groups) > 1 else set(names)
+    ranks = _rank_panel(comparison, rows, drawn)
     severe = [] if primary == "catastrophic_rate" else _severe_panel(document, rows)
     yield figure(
         "floors-ranking",
         title="The ranking",
         says=describe_ranking(groups, names, words.noun, control=control),
-        more=describe_drawn(lane_names, names, most=MOST_RANKED),
+        more=describe_drawn(lane_names, names, most=MOST_RANKED) + _separating(comparison, names[:2], words),
         panels=[
             Panel(
                 x=_measure_axis(drawn, words),
@@ -142,13 +146,53 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
                 marks=_ranking_marks([*rows, *parts], drawn, groups, leaders, control),
                 beside=True,
             ),
+            *ranks,
             *severe,
         ],
         rows=[*rows, *parts],
         columns=f"condition: model, value: {words.noun}, low: from, high: to, n: questions, tiers"
+        + ", rank" * bool(ranks)
         + ", severe: severity 3 or more" * bool(severe),
         docs="estimators/comparison",
     )
+
+
+def _separating(comparison: Mapping[str, Any], top: Sequence[str], words: Metric) -> str:
+    """How many questions or groups would separate the best two of a board; empty where a claim does, or has no size.
+
+    A claim's `needed` shows a difference of `needed_for` with 80% power; the number goes with 1 / difference^2."""
+    for claim in comparison.get("claims") or []:
+        is_open = claim.get("verdict") == "undecided" and _is_main(claim, comparison)
+        if not is_open or sorted(map(name, claim["conditions"])) != sorted(top):
+            continue
+        gap, needed, shown_at = abs(claim.get("estimate") or 0.0), claim.get("needed"), claim.get("needed_for")
+        if gap and needed and shown_at:
+            amount = _difference_words(words, {"estimate": gap}, claim.get("interval") or {})
+            return describe_separating(top, amount, needed * (shown_at / gap) ** 2, str(claim.get("unit") or "item"))
+    return ""
+
+
+def _rank_panel(comparison: Mapping[str, Any], rows: Sequence[Row], drawn: Sequence[Row]) -> list[Panel]:
+    """The ranks that each of several may have, in the order of the ranking; none where they were not all compared.
+
+    The ranks are added to the rows."""
+    ranks = {name(who): span for who, span in (comparison.get("ranks") or {}).items()}
+    if len(ranks) < 3 or any(row["condition"] not in ranks for row in rows):
+        return []
+    for row in rows:
+        row["rank"] = describe_rank_span(*ranks[row["condition"]])
+    number, marks = {row["condition"]: k for k, row in enumerate(rows)}, []
+    for place, row in enumerate(drawn):
+        who, (best, worst) = row["condition"], ranks[row["condition"]]
+        look: dict[str, Any] = {"colour": "var(--accent)" if best == 1 else "var(--muted)", "row": number[who]}
+        marks += [
+            Mark(kind="span", at=[(best, place), (worst, place)], size=6, **look),
+            *(Mark(kind="dot", at=[(end, place)], size=4, **look) for end in dict.fromkeys((best, worst))),
+            Mark(kind="label", at=[(math.inf, place)], text=row["rank"]),
+        ]
+    title = describe_rank_axis(comparison.get("level") or DEFAULT_LEVEL)
+    x = Axis(low=0.5, high=len(ranks) + 0.5, title=title, whole=True)
+    return [Panel(x=x, y=lanes([row["condition"] for row in drawn]), marks=marks, beside=True)]
 
 
 def _severe_panel(document: Mapping[str, Any], rows: Sequence[Row]) -> list[Panel]:

@@ -43,6 +43,7 @@ class Axis:
     log: bool = False
     percent: bool = False
     silent: bool = False  # neither ticks nor numbers
+    whole: bool = False  # ticks at whole numbers only
     names: tuple[str, ...] = ()
 
     def share(self, value: float) -> float:
@@ -59,8 +60,9 @@ class Axis:
             every = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
             return [t for t in every if self.low <= t * 1.0001 and t <= self.high * 1.0001]
         span = self.high - self.low
-        unit = 10 ** math.floor(math.log10(span / 4))
-        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if span / (unit * k) <= 5)
+        unit = max(10 ** math.floor(math.log10(span / 4)), float(self.whole))
+        multiples = (1, 2, 5, 10) if self.whole else (1, 2, 2.5, 5, 10)
+        step = next(unit * k for k in multiples if span / (unit * k) <= 5)
         first = math.ceil(self.low / step - 1e-9)
         return [round((first + k) * step, 12) for k in range(int((self.high - first * step) / step + 1e-9) + 1)]
 

@@ -145,7 +145,12 @@ def unsettled_run(run: RunLike) -> Unsettled:
 
 
 def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
-    """Say that what may have been billed without an answer, over a run and its parts, cost this much together."""
+    """Say that what may have been billed without an answer, over a run and its parts, cost this much together.
+
+    Where there is nothing of that kind, nothing is billed: the same statement made twice counts once.
+    """
+    if unsettled_run(run) == Unsettled():
+        return Unsettled()
     bills = itertools.chain([billed_usd], itertools.repeat(0.0))
     settled = _map_ledgers(_ledgers_of(run_place(run)), lambda ledger: ledger.settle(next(bills)), mode="write")
     return sum(settled, Unsettled())

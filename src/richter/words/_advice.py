@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -108,8 +109,13 @@ class NamedData:
         return f"check the judge by hand: {texts}{self.label_command()}"
 
 
-def describe_first_step(claims: Sequence[Claim], data: NamedData) -> str:
-    """What to do first about these claims, on every surface; empty where they leave nothing open."""
+def describe_first_step(
+    claims: Sequence[Claim], data: NamedData, changed: Mapping[tuple[str, ...], tuple[int, int]] | None = None
+) -> str:
+    """What to do first about these claims, on every surface; empty where they leave nothing to do.
+
+    `changed` has the fixed and broken questions of pairs that answered the same questions.
+    """
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
     remedies = [c.remedy for c in main if c.remedy]
     if remedies and all(c.estimate is None for c in main):
@@ -120,15 +126,47 @@ def describe_first_step(claims: Sequence[Claim], data: NamedData) -> str:
         return f"ask the {counted(total, 'missing question')} again, or say how they went missing: {again}"
     if any(c.judged for c in main):
         return data.describe_check()
-    is_open = len(main) == 1 and main[0].verdict is Verdict.UNDECIDED
-    if any(describe_label_change(c, claim_words(c)) for c in main) or (is_open and main[0].labels):
+    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED]
+    if _needs_labels(main, waiting):
         return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
-    return f"add questions, or run each one several times: richter size {data.asked}" if is_open else ""
+    if waiting:
+        return _describe_more_questions(waiting, data, n_pairs=len(main))
+    return _describe_changed(changed) if main and changed and all(c.decided for c in main) else ""
 
 
-def describe_next(claims: Sequence[Claim], data: NamedData) -> str:
-    """The next command for these claims: the first step, or the page."""
-    if step := describe_first_step(claims, data):
-        return f"Next: {step}"
-    is_pair = sum(c.primary and len(c.conditions) == 2 for c in claims) == 1
-    return f"Next: richter report {data.asked} -o page.html" + "   see what was fixed and broken" * is_pair
+def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:
+    """Whether more labels are what settles these claims: labels changed one, or left the only one open."""
+    is_open = len(main) == 1 and bool(waiting) and bool(main[0].labels)
+    return is_open or any(describe_label_change(c, claim_words(c)) for c in main)
+
+
+def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pairs: int) -> str:
+    """How to settle an inconclusive pair: the only one, or of several the best two that can't be told apart."""
+    ways = "add questions, or run each one several times"
+    if n_pairs == 1:
+        return f"{ways}: richter size {data.asked}"
+    sign = -1 if waiting[0].better == "lower" else 1
+    best = max(waiting, key=lambda c: sign * sum(value or 0.0 for value in c.values))
+    first, second = best.conditions
+    asked = dataclasses.replace(data, names=shlex.join(best.conditions)).asked
+    pairs = f" --pairs {len(waiting)}" if len(waiting) > 1 else ""
+    return f"to tell {second} from {first}, {ways}: richter size {asked}{pairs}"
+
+
+def _describe_changed(changed: Mapping[tuple[str, ...], tuple[int, int]]) -> str:
+    """What to look at where everything is settled."""
+    if len(changed) > 1:
+        return "look at the questions that got worse"
+    ((fixed, broken),) = changed.values()
+    return f"look at the {fixed:,} fixed and {broken:,} broken questions"
+
+
+def describe_next(
+    claims: Sequence[Claim], data: NamedData, changed: Mapping[tuple[str, ...], tuple[int, int]] | None = None
+) -> str:
+    """The next command for these claims: the first step, or the page that shows what there is to look at."""
+    step = describe_first_step(claims, data, changed)
+    page = f"richter report {data.asked} -o page.html"
+    if not step:
+        return f"Next: {page}"
+    return f"Next: {step}: {page}" if step.startswith("look at") else f"Next: {step}"

@@ -44,6 +44,7 @@ REMEDIES = {  # by the gate that blocks
 }
 CHECK_NOTES = {  # filled from fields by `format`
     "reading": "Reading not confirmed: columns were inferred.",
+    "suite": "the mean is over these benchmarks and no others; with tasks as a sample, give them as the column group",
     "contests": "each two are compared in the questions in which they met",
     "unpaired": "the two are compared as if on different questions (--unpaired)",
     "own questions": "{reason}; if these are the same questions, use the same IDs",

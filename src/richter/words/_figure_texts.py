@@ -7,7 +7,7 @@ from typing import Any
 from richter.claims import METRICS
 from richter.records import at_most
 from richter.words._numbers import among, count, name, number, percent, signed
-from richter.words._spans import describe_level
+from richter.words._spans import describe_level, round_up_to_two_figures
 
 Found = Mapping[str, Any]
 Row = dict[str, Any]
@@ -69,6 +69,23 @@ def describe_drawn(drawn: Sequence[str], names: Sequence[str], *, most: int) -> 
 def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
     """An axis's title: the measure, and the levels of the intervals that are drawn on it."""
     return f"{noun}, with {' and '.join(levels)} CI" if levels else noun
+
+
+def describe_rank_axis(level: float) -> str:
+    """The title of an axis of ranks: their range, and that all ranges hold together at the level."""
+    return f"rank, 1 is the best ({describe_level(level)} for all together)"
+
+
+def describe_rank_span(best: int, worst: int) -> str:
+    """The ranks that one of several may have."""
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def describe_separating(top: Sequence[str], amount: str, needed: float, unit: str) -> str:
+    """What it takes to separate the best two of a board, if they differ as they seem to."""
+    first, second = (name(who, limit=40) for who in top)
+    units = f"{round_up_to_two_figures(needed):,} {'questions' if unit == 'item' else 'groups of questions'}"
+    return f" If {first} and {second} really differ by {amount.lstrip('+')}, about {units} separate them (80% power)."
 
 
 def describe_severe_axis(level: float) -> str:

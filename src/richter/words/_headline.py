@@ -146,16 +146,22 @@ def answer(
         return _alone(claims)
     lead = [c for c in pairs if c.primary] or pairs  # what a judge gave beside the main measure is no part of it
     judged = any(c.judged for c in lead if c.estimate is not None)
+    if judged:  # said once of the whole headline, so not again of its parts
+        pairs = [dataclasses.replace(c, judged="") for c in pairs]
     if len(conditions) > 2:
         text = _several(pairs, conditions, control)
     else:
-        first, second = conditions
-        own = _in_order([c for c in pairs if set(c.conditions) == {first, second}])
-        text = _pair(own, first, second, scale)
-        if (candidate, baseline) == (second, first) and _first_shown(own, second) == "worse":
-            text += f" Do not ship {second}."
+        text = _both(pairs, conditions, scale, is_candidate=[*conditions] == [baseline, candidate])
     text = f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
     return f"{_describe_changed_by_labels(pairs, scale)} {text}".lstrip()
+
+
+def _both(claims: Sequence[Claim], conditions: Sequence[str], scale: Scale | None, *, is_candidate: bool) -> str:
+    """What the claims show of two conditions; where the candidate for shipping is worse, not to ship it."""
+    first, second = conditions
+    own = _in_order([c for c in claims if set(c.conditions) == {first, second}])
+    is_worse = is_candidate and _first_shown(own, second) == "worse"
+    return _pair(own, first, second, scale) + (f" Do not ship {second}." if is_worse else "")
 
 
 def _describe_changed_by_labels(pairs: Sequence[Claim], scale: Scale | None) -> str:
@@ -264,9 +270,14 @@ def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) 
     """What else was shown of two conditions, without its numbers."""
     gains = [c for c in claims if _seen_from(c, second) == "better" and ":" not in c.measure]
     losses = [c for c in claims if _seen_from(c, second) == "worse" and ":" not in c.measure]
-    better = [measure_words(c.measure, scale).better_word for c in gains]
-    worse = [measure_words(c.measure, scale).worse_word for c in losses]
+    better = [measure_words(c.measure, scale).better_word + _judge_mark([c]) for c in gains]
+    worse = [measure_words(c.measure, scale).worse_word + _judge_mark([c]) for c in losses]
     return _listed("Other gains", better) + _listed("Other losses", worse)
+
+
+def _judge_mark(claims: Sequence[Claim]) -> str:
+    """What stands behind a measure beside the main one that rests on a judge whom nobody has checked."""
+    return " (unchecked judge)" if any(c.judged for c in claims if c.estimate is not None) else ""
 
 
 def _listed(title: str, words: Sequence[str]) -> str:
@@ -292,7 +303,9 @@ def _describe_other_leaders(claims: Sequence[Claim], conditions: Sequence[str], 
     by_measure = {c.measure: [own for own in claims if own.measure == c.measure] for c in claims}
     describe = _leaders_on if control not in conditions else functools.partial(_sides_of_control, control=str(control))
     found = [
-        part for measure, own in by_measure.items() for part in describe(own, measure_words(measure).noun, conditions)
+        part
+        for measure, own in by_measure.items()
+        for part in describe(own, measure_words(measure).noun + _judge_mark(own), conditions)
     ]
     more = f"; {len(found) - 3} more" if len(found) > 3 else ""
     return f" Other measures: {'; '.join(found[:3])}{more}." if found else ""

@@ -48,13 +48,26 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
 
 def _describe_weakest(conditions: Sequence[Document]) -> str:
     """Where each condition is wrong most often."""
-    parts = []
-    for condition in conditions:
-        worst = next(iter(condition.get("where") or []), None) or {}
-        if worst.get("group") and isinstance(worst.get("error_rate"), int | float):
-            place = f"{name(worst['group'], limit=40)} ({percent(worst['error_rate'])})"
-            parts.append(f"{name(condition.get('name'), limit=40)} in {place}")
+    parts = [
+        f"{name(condition.get('name'), limit=40)} in {place}"
+        for condition in conditions
+        if (place := describe_worst_group(condition))
+    ]
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def describe_worst_group(condition: Document) -> str:
+    """The group with the highest error rate and its interval, and how many share that rate; empty without groups."""
+    groups = [g for g in condition.get("where") or [] if g.get("group")]
+    if not groups or not isinstance(groups[0].get("error_rate"), int | float):
+        return ""
+    worst = groups[0]
+    ties = sum(g.get("error_rate") == worst["error_rate"] for g in groups) - 1
+    more = f" and {ties} more" if ties else ""
+    span, ends = worst.get("interval") or {}, finite_ends(worst)
+    level = f", {describe_level(float(span.get('level') or 0.95))} CI" if ends else ""
+    interval = f"{level} {100 * ends[0]:.0f} to {100 * ends[1]:.0f}" if ends else ""
+    return f"{name(worst['group'], limit=40)}{more} ({percent(worst['error_rate'])}{interval})"
 
 
 def first_step(document: Document) -> str:
@@ -97,6 +110,8 @@ def describe_differences(claims: Sequence[Document], n_conditions: int, scale: E
 
 def describe_leads(claims: Sequence[Claim], n_conditions: int) -> str:
     """By how much the best of several lead the closest one that they beat, from claims on one measure."""
+    if n_conditions > 2:  # those that show nothing say no more than that labels corrected them
+        claims = [c for c in claims if c.labels or side(c) in ("better", "worse")]
     rows = [{**plain(c), "side": side(c)} for c in claims]
     return describe_differences(rows, n_conditions, None)
 
@@ -491,11 +506,12 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
     )
 
 
-def describe_pair(first: str, second: str, *, n_pairs: int) -> str:
-    """Of which two the answers are shown; of several pairs, that they are an example."""
+def describe_pair(first: str, second: str, *, n_pairs: int, has_labels: bool) -> str:
+    """Of which two the answers are shown; of several pairs, that they are an example; that no label changed them."""
+    before = ", before your labels" if has_labels else ""
     if n_pairs < 2:
-        return f"From {first} to {second}:"
-    return f"One of {n_pairs:,} pairs as an example, from {first} to {second}:"
+        return f"From {first} to {second}{before}:"
+    return f"One of {n_pairs:,} pairs as an example, from {first} to {second}{before}:"
 
 
 def document_words(claim: Document, scale: Ends | None = None) -> Metric:
@@ -567,9 +583,8 @@ def describe_condition(condition: Document) -> str:
     parts += [f"{number(condition[key])} {key}" for key in ("failed", "refused") if condition.get(key)]
     if condition.get("simulated"):
         parts.append("simulated")
-    worst = next(iter(condition.get("where") or []), None)
-    if worst:
-        parts.append(f"worst in {name(worst.get('group'))}: {percent(worst.get('error_rate'))} wrong")
+    if worst := describe_worst_group(condition):
+        parts.append(f"most often wrong in {worst}")
     return ", ".join(parts)
 
 
