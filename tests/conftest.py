@@ -22,10 +22,14 @@ from richter.engine import RayEngine
 
 # no test asserts a time: on a busy machine examples come slowly, which says nothing about what is tested. The same
 # examples every time, so that a commit passes or fails alike everywhere; `make soak` draws new ones
-for name, is_seeded in (("seeded", True), ("random", False)):
+for name, is_seeded, n_examples in (("seeded", True, 30), ("random", False, 100)):
     settings.register_profile(
-        name, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=is_seeded
-    )  # fmt: skip
+        name,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=is_seeded,
+        max_examples=n_examples,
+    )
 settings.load_profile(os.environ.get("RICHTER_EXAMPLES", "seeded"))
 
 

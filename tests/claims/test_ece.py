@@ -48,6 +48,7 @@ def test_interval_covers_the_difference_recovers_truth(gaps: tuple[float, float]
     assert covered >= fewest_hits(trials, 0.95)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("items", "draws", "groups"), [(400, 1, 40), (100, 10, None), (30, 30, None)])
 def test_identical_conditions_with_draws_and_groups_recover_the_size(

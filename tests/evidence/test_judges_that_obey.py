@@ -76,6 +76,7 @@ def test_references_that_no_answer_repeats_block_nothing() -> None:
     assert not isinstance(asked.evidence, Blocked)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("world", "least", "most"),
     [

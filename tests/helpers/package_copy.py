@@ -13,7 +13,7 @@ import richter
 
 def copy_package(folder: Path) -> Path:
     """A folder that holds a copy of the core and nothing else."""
-    shutil.copytree(Path(richter.__file__).parent, folder / "richter", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(richter.__file__).parent, folder / "richter")  # with what Python has compiled
     return folder
 
 

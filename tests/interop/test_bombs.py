@@ -174,7 +174,7 @@ def test_a_sheet_with_formats_and_no_cells_far_out_is_read(tmp_path: Path) -> No
     assert sheet["item"].to_list() == [7]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured by Linux")
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ def documents() -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", documents())
 def test_the_count_against_what_python_takes(name: str) -> None:
     data = json.dumps(documents()[name]).encode()

@@ -150,6 +150,7 @@ def _with(given: Any, parse: Callable[[Any], Document]) -> Any:
     return type(given)(pieces=given.pieces, parse=parse, size=given.size)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_any_number_of_workers_gives_the_same_bytes(

@@ -99,6 +99,7 @@ def kill_client_at(place: str, api: BatchApi, run: Path, model: str, n: int, *, 
         time.sleep(1.1)  # until the provider has noticed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
 def test_many_requests_eight_faults_five_kills(form: str, tmp_path: Path, monkeypatch) -> None:

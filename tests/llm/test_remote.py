@@ -45,6 +45,7 @@ def test_a_refusal_crosses_processes_whole():
     assert vars(pickle.loads(pickle.dumps(error))) == vars(error)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("client", [True, False], ids=["by ray://", "beside"])
 def test_workers_give_what_one_process_gives(cluster: RayCluster, client: bool, tmp_path: Path):
     engine = cluster.engine(client=client)

@@ -58,6 +58,7 @@ def test_cost_of_the_family_against_review() -> None:
     assert p1_chance(0.15, 1570, xi=0.0, alpha=0.05 / 6) == pytest.approx(0.61, abs=0.05)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("delta", "n", "expected"), [(0.15, 1000, 0.64), (0.20, 500, 0.55), (0.20, 1000, 0.92), (0.0, 500, 0.0)]

@@ -268,6 +268,7 @@ def test_a_tail_that_ends_at_too_few_is_as_uncertain_as_the_level_above_by_hand(
     assert found.interval.low == pytest.approx(low, abs=1e-4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("factors", [[2.0, 1.5], [1.3, 1.15], [0.5, 0.7]])
 def test_minor_slips_do_not_move_b_recovers_truth(factors: list[float], rng: np.random.Generator) -> None:
@@ -289,6 +290,7 @@ def test_minor_slips_do_not_move_b_recovers_truth(factors: list[float], rng: np.
         assert ks < hits["planned"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "b", "law"),

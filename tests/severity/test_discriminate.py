@@ -279,6 +279,7 @@ def test_same_seed_same_bits_wherever_pairs_are_tested() -> None:
     assert dataclasses.replace(one.claims[0]) == other.claims[0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("b", [0.8, 1.2])
 def test_equal_slopes_with_unequal_slips_give_no_gated_claim(b: float, rng: np.random.Generator) -> None:

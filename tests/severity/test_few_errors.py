@@ -46,6 +46,7 @@ def draw(shift: float, rng: np.random.Generator, errors: int = 37) -> tuple[np.n
     return sides[0], sides[1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("shift", "least", "most"), [(0.0, 0, 11), (0.5, 18, 60)])
 def test_few_errors_keep_their_size_and_have_power_recovers_truth(shift: float, least: int, most: int) -> None:
     """Of 60: above 11 at 6% has probability 0.0003; below 18 at 51% 0.0003 (gamma limits had 9%)."""

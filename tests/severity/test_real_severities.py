@@ -87,6 +87,7 @@ def test_biomedical_translations_with_critical_errors(shared_data: Path, tmp_pat
             assert claim.verdict != "verified" or row["n"] >= 299  # 1% needs 299 clean answers
 
 
+@pytest.mark.sampled(0)
 def test_the_papers_own_judge_scores_decide_pairs_without_a_law(shared_data: Path) -> None:
     report = weigh_scores(shared_data / "errorquake_4k_judge_scores.csv", missing="at-random")
     counts = report.study.counts

@@ -111,6 +111,7 @@ def test_all_right_at_full_confidence_is_not_certainty() -> None:
     assert result.auroc is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("target", [0.0, 0.02, 0.08])
 def test_interval_recovers_truth(rng: np.random.Generator, target: float) -> None:
     # confidence on [0.1, 0.9], correct with probability c - target: the binned ECE is the shift itself

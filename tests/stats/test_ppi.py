@@ -97,6 +97,7 @@ def test_no_positive_label_is_a_bound_not_zero(rng: np.random.Generator) -> None
         assert found.interval.high > 0.01
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("rate", "each"), [(0.002, 12), (0.01, 12), (0.01, 60), (0.03, 60)])
 def test_rare_rates_are_covered_under_the_pages_design(rate: float, each: int, rng: np.random.Generator) -> None:
     """60 and 300 labels over five bands; 150 trials, so 0.88 lies four binomial errors below 0.95."""

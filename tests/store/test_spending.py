@@ -223,7 +223,7 @@ def test_a_server_that_ignores_its_token_limit_is_seen_at_the_first_reply(tmp_pa
         assert api.requests.total() == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3, 5, 7])  # the code before the journal exceeds each of these budgets
 def test_random_schedules_of_commands_faults_and_kills_hold_the_budget(tmp_path: Path, seed: int) -> None:

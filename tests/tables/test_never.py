@@ -181,6 +181,7 @@ def check_containers(seed: int, folder: Path) -> None:
     assert len({*readings.values()}) == 1, (seed, kind, chosen, readings)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_containers_agree(first: int, tmp_path: Path) -> None:
     pytest.importorskip("fastexcel", reason="workbooks need richter[excel]")

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, studentized_range
 
+from helpers.trials import n_trials
 from richter.errors import InputError, PlanError
 from richter.records import Claim, Gate, Verdict
 from richter.tail import GATES, Step, TailPlan, compare_conditions, compare_tails
@@ -147,7 +148,7 @@ def test_same_seed_same_bits() -> None:
 def test_small_sample_trap_is_killed_by_g3_against_paper() -> None:
     # section 6.1: with 100 exceedances xi = 0.8 has a standard error of 1.8 / sqrt(100). The pilot's analyst needs two
     # of the conditions that Anderson-Darling passes (95% each) to differ by more than 0.1: the range of k normals
-    trials, limit = 60, 0.1 / (1.8 / 10)
+    trials, limit = n_trials(120), 0.1 / (1.8 / 10)
     expected = sum(binom.pmf(k, 4, 0.95) * studentized_range.sf(limit, k, np.inf) for k in (2, 3, 4))  # 0.965
     trap = simulate_trap("G3", rng=np.random.default_rng(10), trials=trials)
     published = round(trap.naive_rate * trials)
@@ -159,9 +160,10 @@ def test_small_sample_trap_is_killed_by_g3_against_paper() -> None:
 @pytest.mark.slow
 def test_bounded_support_trap_is_killed_by_g4_against_paper() -> None:
     # section 6.2; papers/tail_protocol.py traps: 1.00 and 1.00
-    trap = simulate_trap("G4", rng=np.random.default_rng(0), trials=8)
-    assert at_least(round(trap.naive_rate * 8), 8, 0.95)
-    assert at_least(round(trap.killed_rate * 8), 8, 0.95)
+    trials = n_trials(16)
+    trap = simulate_trap("G4", rng=np.random.default_rng(0), trials=trials)
+    assert at_least(round(trap.naive_rate * trials), trials, 0.95)
+    assert at_least(round(trap.killed_rate * trials), trials, 0.95)
 
 
 def test_bounded_support_is_mended_by_the_logit_scale_against_paper() -> None:
@@ -203,7 +205,7 @@ def test_forced_change_of_scale_declared_in_advance() -> None:
 @pytest.mark.slow
 def test_threshold_fishing_trap_is_killed_by_g5_against_paper() -> None:
     # section 6.3: a shape that holds at one threshold only; everything but G5 passes there
-    trials = 20
+    trials = n_trials(40)
     trap = simulate_trap("G5", rng=np.random.default_rng(13), trials=trials)
     assert at_least(round(trap.naive_rate * trials), trials, 0.85)  # papers/tail_protocol.py traps
     assert at_least(round(trap.killed_rate * trials), trials, 0.75)

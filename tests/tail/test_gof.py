@@ -56,6 +56,7 @@ def test_two_methods_agree(rng: np.random.Generator) -> None:
     assert simulated.p == pytest.approx(eigen.p, abs=4 * 0.5 / np.sqrt(4000) + 0.02)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("xi", "low", "high"),

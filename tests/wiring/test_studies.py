@@ -19,6 +19,7 @@ def most(n: int, rate: float = 0.055) -> float:
     return 100 * (rate + 3.72 * (rate * (1 - rate) / n) ** 0.5)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", core_family.PAGES)
 def test_each_family_of_a_page_keeps_its_level(name: str) -> None:
@@ -35,6 +36,7 @@ def test_margins_cost_a_pair_nothing() -> None:
     assert row["verified_percent"] > 85
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in missing_grades.WORLDS if name not in missing_grades.EXEMPT])
 def test_missing_grades_show_nothing_false(name: str) -> None:
