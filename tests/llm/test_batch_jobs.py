@@ -82,7 +82,11 @@ def kill_client_at(place: str, api: BatchApi, run: Path, model: str, n: int, *, 
     """Start a client process, and end it where the provider says that it has come so far."""
     api.reached[place].clear()
     api.stop_at = place
-    code = f"import pathlib, test_batch_jobs as t; t.ask_in_batches(pathlib.Path({str(run)!r}), {model!r}, {n})"
+    code = (
+        "import pathlib, signal, test_batch_jobs as t\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell ignores it for what runs behind it
+        f"t.ask_in_batches(pathlib.Path({str(run)!r}), {model!r}, {n})"
+    )
     here = Path(__file__).parent
     path = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
     client = subprocess.Popen(
