@@ -216,9 +216,7 @@ def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
     if field.many:
         if not isinstance(value, list | tuple):
             return value, [f"{name} = {value!r} is not a list."]
-        single = dataclasses.replace(field, many=False)
-        parts = [_value(f"{name}[{i}]", v, single) for i, v in enumerate(value, 1)]
-        return [v for v, _ in parts], [fault for _, faults in parts for fault in faults]
+        return _list_value(name, value, dataclasses.replace(field, many=False))
     if isinstance(field.type, Mapping):
         if not isinstance(value, Mapping):
             return value, [f"{name} is not a table."]
@@ -226,6 +224,12 @@ def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
     if field.type is ReadOptions:
         return _checked_reading(name, value)
     return _simple_value(name, value, field)
+
+
+def _list_value(name: str, value: Iterable[Any], field: PlanField) -> tuple[list[Any], list[str]]:
+    """The values of a list as their type has them, and what is wrong with each."""
+    parts = [_value(f"{name}[{i}]", v, field) for i, v in enumerate(value, 1)]
+    return [v for v, _ in parts], [fault for _, faults in parts for fault in faults]
 
 
 def _simple_value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
