@@ -22,7 +22,7 @@ import msgspec
 
 from richter import __version__
 from richter.errors import PlanError
-from richter.tables import ReadOptions
+from richter.tables import UNPLANNED_OPTIONS, ReadOptions
 
 __all__ = [
     "Plan",
@@ -258,7 +258,7 @@ def _checked_reading(name: str, value: Any) -> tuple[Any, list[str]]:
     """The options of reading as their types have them, and what is wrong with them."""
     if not isinstance(value, Mapping):
         return value, [f"{name} is not a table."]
-    known = {field.name for field in dataclasses.fields(ReadOptions)} - {"any_scale", "confirm", "saved"}
+    known = {field.name for field in dataclasses.fields(ReadOptions)} - UNPLANNED_OPTIONS
     unknown = [f"{name}.{key} is not an option of reading." for key in value if key not in known]
     try:
         typed = msgspec.to_builtins(_read_options(value))
