@@ -148,3 +148,16 @@ def test_python_has_the_default_of_the_command_line(folder: Path) -> None:
         assert command is not None
         options = {p.name: p.default for p in command.params}
         assert options["level"] == DEFAULT_LEVEL
+
+
+@pytest.mark.parametrize("settings", ['[grade]\n0 = "right"\n1 = "wrong"', '[read."results.csv"]\nbetter = "lower"'])
+def test_every_output_says_that_the_settings_changed_the_reading(settings: str, folder: Path) -> None:
+    """A stranger's `richter.toml` turns grades around: nobody typed that, so that all who read results are told."""
+    words = ("compare", "results.csv", "old", "new", "--resamples", "100", "--md", str(folder / "out.md"))
+    document = run(folder, *words, settings=settings)
+    gate = run(folder, "gate", "results.csv", "old", "new", "--margin", "20pt", settings=settings)
+    page = folder / "page.html"
+    run(folder, "report", "results.csv", "--only", "floors", "--force", "-o", str(page), settings=settings)
+    for text in (str(document["notes"]), str(gate["notes"]), page.read_text(), (folder / "out.md").read_text()):
+        assert "richter.toml sets how the data are read" in text
+    assert "richter.toml" not in str(run(folder, *words)["notes"])

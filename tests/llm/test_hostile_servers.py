@@ -1,5 +1,6 @@
 """Servers that send gigabytes in kilobytes, echo the key in disguise, or answer as another model."""
 
+import asyncio
 import base64
 import gzip
 import json
@@ -18,6 +19,8 @@ from llm.test_http import ask_prompts
 from richter.records import of_kind
 from richter.store import open_ledger
 from richter.tables import read_tables
+from richter_audit.llm._batch_openai import JobsClient
+from richter_audit.llm._model import TryAgain
 
 KEY = "sk-very/secret+0123456789abcdef"
 
@@ -104,6 +107,22 @@ def test_packed_replies_are_unpacked_within_limits(tmp_path: Path, packed: bytes
         _, answers = ask_prompts(tmp_path, api.model, ["q"], max_attempts=1)
     assert answers["q"].text == text
     assert bool(answers["q"].error) == (not text)
+
+
+def test_packed_results_of_a_batch_job_are_not_unpacked() -> None:
+    """A packed file of 1 MB took 2 GB: what a provider packs without being asked is refused before it is read."""
+    packed = http(gzip.compress(bytes(1 << 24)), headers="Content-Encoding: gzip\r\n")
+    with RawApi(lambda *_: packed) as api:
+
+        async def download() -> None:
+            client = JobsClient(api.model.partition("#")[0], "", {}, timeout_s=5)
+            try:
+                await client.send("GET", "files/1/content")
+            finally:
+                await client.aclose()
+
+        with pytest.raises(TryAgain, match="packed"):
+            asyncio.run(download())
 
 
 ASK_64 = """

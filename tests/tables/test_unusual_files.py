@@ -295,3 +295,14 @@ def test_a_kind_of_file_that_is_not_read_is_named(name: str, said: str, tmp_path
     (tmp_path / name).write_text("cases:\n  - pdf\n")
     with pytest.raises(InputError, match=said):
         read_tables(str(tmp_path / name))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("other", ["old.csv", "/old.csv"])
+def test_an_archive_with_two_files_of_one_name_is_refused(other: str, tmp_path: Path) -> None:
+    """Which of them is meant nobody can tell: the last one used to be read."""
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        for name, right in (("old.csv", 1), ("new.csv", 1), (other, 0)):
+            archive.writestr(name, f"id,score\n1,{right}\n2,0\n3,1\n")
+    with pytest.raises(InputError, match="two files have its name"):
+        read_tables(tmp_path / "runs.zip")

@@ -72,14 +72,8 @@ def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = 
         measured.append(
             MeasuredCondition(summary=summary, accuracy_floor=floor, self_evaluation=knows, temperature=temperature)
         )
-    subjects = None
-    domains = tables.answers.unique("item", keep="first").sort("item")["domain"]
-    if domains.null_count() < len(domains) and len(tables.conditions) > 1:
-        names = domains.cast(pl.String).fill_null("").to_numpy().astype(str)
-        try:
-            subjects = floors.subject_noise(sample_of(tables, "accuracy").mean, names, group=graded.group, rng=rng)
-        except InputError as fault:
-            notes.append(fault.what)
+    subjects, faults = _measure_subjects(tables, graded.group, rng)
+    notes += faults
     knowing = {m.name: m.self_evaluation for m in measured if m.self_evaluation is not None}
     return FloorsReport(
         conditions=tuple(measured),
@@ -87,6 +81,20 @@ def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = 
         notes=tuple(notes),
         self_evaluation=floors.self_evaluation_verdict(knowing, level=level) if knowing else "",
     )
+
+
+def _measure_subjects(
+    tables: Dataset, group: Indices | None, rng: np.random.Generator
+) -> tuple[floors.SubjectNoise | None, list[str]]:
+    """The noise of a ranking by subject, where there are subjects, and why it cannot be had."""
+    domains = tables.answers.unique("item", keep="first").sort("item")["domain"]
+    if domains.null_count() == len(domains) or len(tables.conditions) < 2:
+        return None, []
+    names = domains.cast(pl.String).fill_null("").to_numpy().astype(str)
+    try:
+        return floors.subject_noise(sample_of(tables, "accuracy").mean, names, group=group, rng=rng), []
+    except InputError as fault:
+        return None, [fault.what]
 
 
 def _measure_confidence(

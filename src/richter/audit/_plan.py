@@ -22,7 +22,7 @@ import msgspec
 
 from richter import __version__
 from richter.errors import PlanError
-from richter.tables import ReadOptions
+from richter.tables import UNPLANNED_OPTIONS, ReadOptions
 
 __all__ = [
     "Plan",
@@ -216,9 +216,7 @@ def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
     if field.many:
         if not isinstance(value, list | tuple):
             return value, [f"{name} = {value!r} is not a list."]
-        single = dataclasses.replace(field, many=False)
-        parts = [_value(f"{name}[{i}]", v, single) for i, v in enumerate(value, 1)]
-        return [v for v, _ in parts], [fault for _, faults in parts for fault in faults]
+        return _list_value(name, value, dataclasses.replace(field, many=False))
     if isinstance(field.type, Mapping):
         if not isinstance(value, Mapping):
             return value, [f"{name} is not a table."]
@@ -226,6 +224,12 @@ def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
     if field.type is ReadOptions:
         return _checked_reading(name, value)
     return _simple_value(name, value, field)
+
+
+def _list_value(name: str, value: Iterable[Any], field: PlanField) -> tuple[list[Any], list[str]]:
+    """The values of a list as their type has them, and what is wrong with each."""
+    parts = [_value(f"{name}[{i}]", v, field) for i, v in enumerate(value, 1)]
+    return [v for v, _ in parts], [fault for _, faults in parts for fault in faults]
 
 
 def _simple_value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
@@ -254,7 +258,7 @@ def _checked_reading(name: str, value: Any) -> tuple[Any, list[str]]:
     """The options of reading as their types have them, and what is wrong with them."""
     if not isinstance(value, Mapping):
         return value, [f"{name} is not a table."]
-    known = {field.name for field in dataclasses.fields(ReadOptions)} - {"any_scale", "confirm", "saved"}
+    known = {field.name for field in dataclasses.fields(ReadOptions)} - UNPLANNED_OPTIONS
     unknown = [f"{name}.{key} is not an option of reading." for key in value if key not in known]
     try:
         typed = msgspec.to_builtins(_read_options(value))

@@ -40,7 +40,7 @@ from richter.audit._plan_log import (
 from richter.errors import PlanError, StorageError
 from richter.records import Claim, Result
 from richter.store import is_run, open_ledger, write_file
-from richter.tables import Dataset, ReadOptions
+from richter.tables import UNPLANNED_OPTIONS, Dataset, ReadOptions
 
 __all__ = [
     "PlanStatus",
@@ -408,7 +408,7 @@ def _compare_reading(planned: ReadOptions, given: ReadOptions) -> list[str]:
     return [
         f"read.{name}: plan {json.dumps(rows[0][name])}, option {json.dumps(rows[1][name])}"
         for name in rows[0]
-        if name not in ("any_scale", "confirm", "saved") and rows[0][name] != rows[1][name]
+        if name not in UNPLANNED_OPTIONS and rows[0][name] != rows[1][name]
     ] + [f"reading of {Path(source).name}: not in the plan" for source in given.saved]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
@@ -135,44 +135,51 @@ def measure_agreement(
     With `kind` only that one, which must be there. Judge and rule figures are corrected by human labels where there
     are any.
     """
-    present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
+    rated = {r.kind for r in source.ratings}
+    present = [k for k in KINDS if k in rated]
     wanted = [kind] if kind else present
     tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
-    alone = {name for name in wanted if len(tables[name].raters) < 2 and kind is None}
     kinds: dict[Kind, Agreement | LoneRater] = {}
     groups: dict[Kind, Mapping[str, Agreement]] = {}
     for name in wanted:
-        if name in alone:
-            kinds[name] = LoneRater(raters=tables[name].raters, n_answers=len(tables[name].keys))
-        else:
-            kinds[name] = agreement(
-                tables[name], strata=source.strata if name == "human" else None, level=level, rng=rng
-            )
-            groups |= {name: _by(tables[name], source, by, level=level, rng=rng)} if by else {}
-    own = {k: t for k, t in tables.items() if k in wanted}
-    references = _held_against(source, own, tables, reference, level=level, rng=rng)
-    order, corrected = dict.fromkeys(r.condition for r in source.ratings), dict[Kind, tuple[Correction, ...]]()
-    if "human" in tables and not any_scale:
-        strata = source.strata or None
-        corrected = {
-            k: corrections(tables["human"], tables[k], strata=strata, order=order, level=level) for k in references
-        }
+        table = tables[name]
+        if len(table.raters) < 2 and kind is None:
+            kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
+            continue
+        strata = source.strata if name == "human" else None
+        kinds[name] = agreement(table, strata=strata, level=level, rng=rng)
+        if by:
+            groups[name] = _by(table, source, by, level=level, rng=rng)
+    references = _held_against(source, {k: tables[k] for k in wanted}, tables, reference, level=level, rng=rng)
+    on_rubric = {} if any_scale else tables
     return AgreementReport(
         file=file,
         kinds=kinds,
         groups=groups,
         by=by,
         references=references,
-        corrected=corrected,
+        corrected=_correct_by_people(source, on_rubric, references, level=level),
         stratified=bool(source.strata),
-        slopes=_rank_slopes(source, tables, rng) if {"human", "judge"} <= set(tables) and not any_scale else None,
+        slopes=_rank_slopes(source, on_rubric, rng),
     )
+
+
+def _correct_by_people(
+    source: RatingsFile, tables: Mapping[Kind, Tabulated], kinds: Iterable[Kind], *, level: float
+) -> dict[Kind, tuple[Correction, ...]]:
+    """Figures of these kinds of rating as people's labels correct them; none where people did not rate."""
+    if "human" not in tables:
+        return {}
+    order, strata = dict.fromkeys(r.condition for r in source.ratings), source.strata or None
+    return {k: corrections(tables["human"], tables[k], strata=strata, order=order, level=level) for k in kinds}
 
 
 def _rank_slopes(
     source: RatingsFile, tables: Mapping[Kind, Tabulated], rng: np.random.Generator
-) -> SlopeRanks | Undefined:  # fmt: skip
+) -> SlopeRanks | Undefined | None:
     """The rank correlation of conditions' slopes by people and by judges, on the answers that both rated."""
+    if not {"human", "judge"} <= tables.keys():
+        return None
     if source.strata:
         return Undefined(why="People rated a sample drawn by severity, whose slope is not that of all answers.")
     people, judges = (_slopes(tables[kind], rng, shared=set(tables["human"].keys) & set(tables["judge"].keys))

@@ -417,7 +417,7 @@ def _comparison_again(
     if options in (None, ReadOptions()) and reading is not None:
         options = msgspec.convert(reading, ReadOptions)
         usual = plain(ReadOptions())
-        own = {name: value for name, value in reading.items() if value != usual.get(name)}
+        own = {name: value for name, value in reading.items() if name != "settings" and value != usual.get(name)}
         notes = [f"the data are read as the document says: {name} {_short(value)}" for name, value in own.items()]
     report = compare_tables(read_tables(*evidence, options=options), **asked)
     return plain(report), report.data_hash, notes

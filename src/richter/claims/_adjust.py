@@ -52,7 +52,7 @@ def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> A
     changes nothing, and the plain evidence stands. Amounts that are paid are not adjusted: `total_evidence` compares
     them.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     others = len(sample.outcomes.conditions) - 2
     plain = difference_evidence(sample, first, second)
     if others < 1:

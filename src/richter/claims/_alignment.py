@@ -89,24 +89,24 @@ def check_alignment(
     with the sum of the others against that in the rest, by Fisher's z, relative to how the other conditions fare
     there; -4 or below is refused. A random half of the items cannot be told from a less similar condition.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     outcomes, values = sample.outcomes, sample.mean
     names, number = outcomes.conditions, len(outcomes.conditions)
     if number < 2:
         return Alignment(sets=(names,))
     short = distinct_names(names)
-    displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
-    wrong = {k: line for k, (number_wrong, n) in displaced.items() if (line := _describe_displaced(number_wrong, n))}
+    texts = np.empty((0, number), dtype=np.intp) if texts is None else texts
+    displaced = _displaced(texts)  # condition: items that have another item's text
+    wrong = {k: ALIGNMENT["displaced"].format(number=x, total=n) for k, (x, n) in displaced.items() if x}
     lost = [([k], line) for k, line in wrong.items()]
-    is_empty: Bools = np.asarray(np.isnan(values).all(axis=0))  # it has no order
-    usable = [k for k in range(number) if not is_empty[k] and k not in wrong]
+    usable = sorted({*np.flatnonzero(~np.isnan(values).all(axis=0)).tolist()} - wrong.keys())
     unchecked: dict[int, str] = {}
     warnings: list[str] = []
-    if any(k not in displaced for k in usable):
+    if not {*usable} <= displaced.keys():
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
         warnings = [ALIGNMENT["unsure"].format(name=short[k], found=line) for k, line in graded.unsure]
-    reworded = {} if texts is None else _reworded(texts, displaced)
+    reworded = _reworded(texts, displaced)
     warnings += [ALIGNMENT["reworded"].format(name=short[k], number=x, total=n) for k, (x, n) in reworded.items()]
     lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += _describe_unchecked(unchecked, short)
@@ -126,13 +126,6 @@ def _split_sets(names: Sequence[str], lost: Sequence[tuple[list[int], str]]) -> 
         for members, line in lost
     )
     return {"sets": tuple(tuple(names[k] for k in own) for own in sets if own), "refused": tuple(refused)}
-
-
-def _describe_displaced(wrong: int, n: int) -> str:
-    """That ids stand for other items' questions; empty where none does."""
-    if wrong == 0:
-        return ""
-    return ALIGNMENT["displaced"].format(number=wrong, total=n)
 
 
 def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
@@ -160,18 +153,21 @@ def _check_usable(
     within = outcomes.group if outcomes.group is not None else outcomes.stratum
     apart, why, whole = _by_grades(values[:, usable], within, sure, outcomes, chance)
     unchecked = {usable[k]: reason for k, reason in why.items()}
-    main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
     outside = [[usable[k] for k in part] for part in apart]
+    main = sorted({*usable} - {*itertools.chain(*outside)})
     lost = [(members, _order_line(members, main, values, outcomes.items)) for members in outside]
-    partly = _by_parts(values, outcomes.items, main) if whole else {}
-    partly = {k: line for k, line in partly.items() if k not in displaced and k not in unchecked}
     is_sure = {usable[place] for place in whole}
-    lost += [([k], line) for k, line in partly.items() if k in is_sure]
-    unsure = [(k, line) for k, line in partly.items() if k not in is_sure]
+    by_parts = _by_parts(values, outcomes.items, main) if whole else {}
+    partly = {k: line for k, line in by_parts.items() if k not in displaced | unchecked.keys()}
+    lost += [([k], partly[k]) for k in partly if k in is_sure]
+    return _GradedCheck(lost, _sharing(unchecked, values), [(k, partly[k]) for k in partly if k not in is_sure])
+
+
+def _sharing(conditions: Mapping[int, str], values: Floats) -> dict[int, str]:
+    """Those of these conditions that share an item with another; the order of the rest does not matter."""
     known = ~np.isnan(values)
     shared = known.sum(axis=1) > 1
-    unchecked = {k: reason for k, reason in unchecked.items() if known[shared, k].any()}  # else its items are its own
-    return _GradedCheck(lost, unchecked, unsure)
+    return {k: reason for k, reason in conditions.items() if known[shared, k].any()}
 
 
 def _by_grades(

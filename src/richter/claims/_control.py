@@ -98,7 +98,7 @@ def joint_tests(
     maximum. Valid where units are independent and t is (20 that differ at the least); elsewhere Bonferroni's level is
     the larger one and stands.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     outcomes, mean = sample.outcomes, sample.mean
     if n_resamples < 1000:
         raise InputError(f"{n_resamples} resamples do not place a level.", remedy="Give 1,000 at the least.")

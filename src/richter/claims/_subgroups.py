@@ -97,7 +97,7 @@ def subgroup_differences(
     the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. Amounts that
     are paid are compared by the ratio of their totals: tested and pooled by logarithms.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     if len(subgroup) != len(sample.outcomes.items):
         items = counted(len(sample.outcomes.items), "item")
         raise InputError(f"{len(subgroup)} subgroups for {items}.", remedy="Give one per item.")

@@ -62,8 +62,10 @@ class Sample:
         return self.outcomes.conditions.index(condition)
 
 
-def as_sample(outcomes: Outcomes) -> Sample:
-    """Outcomes made ready for many claims: the means over draws are computed once."""
+def as_sample(outcomes: Sample | Outcomes) -> Sample:
+    """Outcomes made ready for many claims: the means over draws are computed once. A sample stays as it is."""
+    if isinstance(outcomes, Sample):
+        return outcomes
     means = unit_means(outcomes)
     return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within)
 
@@ -119,7 +121,7 @@ def difference_evidence(
     graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
     Clopper-Pearson's limit on units that might not. Amounts that are paid are compared by `total_evidence`.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     own = _graded_difference(sample, first, second, about=about, exact=exact)
     return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
 
@@ -174,7 +176,7 @@ def mean_evidence(
     (`stats.unit_rate`). All else as for differences; rare events are those that depart from the end of the range at
     which most items are.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     own = _graded_mean(sample, condition, about=about, exact=exact)
     return _as_people(sample, (sample.place(condition),), own, about=about, exact=exact)
 
@@ -382,16 +384,30 @@ def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_]
 # Any value, groups and weights
 
 
-def _by_units(
-    d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame, second_group: Codes | None = None
-) -> Evidence:
-    if second_group is not None:
-        return _by_two_groupings(d, weight, np.arange(len(d)) if group is None else group, second_group, frame)
+def _sums_by_unit(d: Floats, weight: Floats | None, group: Codes | None) -> tuple[Floats, Floats]:
+    """What each unit adds to the weighted mean, and its share of the weight."""
     w = np.ones(len(d)) if weight is None else weight
     total = float(np.sum(w))
     sums, shares = w * d / total, w / total
     if group is not None:
         sums, shares = (np.bincount(group, weights=x).astype(np.float64) for x in (sums, shares))
+    return sums, shares
+
+
+def _freedom_of(d: Floats, weight: Floats | None, group: Codes | None) -> float:
+    """Degrees of freedom of the weighted mean's variance over units."""
+    if weight is None and group is None:
+        return len(d) - 1.0
+    unit = np.arange(len(d)) if group is None else group
+    return exchangeable_freedom(d, np.ones(len(d)) if weight is None else weight, unit)
+
+
+def _by_units(
+    d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame, second_group: Codes | None = None
+) -> Evidence:
+    if second_group is not None:
+        return _by_two_groupings(d, weight, np.arange(len(d)) if group is None else group, second_group, frame)
+    sums, shares = _sums_by_unit(d, weight, group)
     units, estimate = len(sums), min(max(float(np.sum(sums)), frame.low), frame.high)
     frame = dataclasses.replace(frame, units=units, unit="item" if group is None else "group")
     away = sums - frame.base * shares
@@ -405,12 +421,11 @@ def _by_units(
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     if units - 1 < LEAST_FREEDOM:
         return _few_degrees(estimate, units - 1.0, frame)
-    unit = np.arange(len(d)) if group is None else group
-    freedom = exchangeable_freedom(d, w, unit) if weight is not None or group is not None else units - 1.0
+    freedom = _freedom_of(d, weight, group)
     if group is None and freedom < LEAST_FREEDOM - 1e-9:  # a few items have nearly all the weight
         return _few_degrees(estimate, freedom, frame)
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    if not frame.exact or not _is_skewed(residual, away):
+    if not (frame.exact and _is_skewed(residual, away)):
         return found
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
@@ -618,8 +633,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         raise single_run_error()
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
     tables = [_by_run(outcomes, codes, use, column) for column in columns]
-    is_crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
-    parts = [tables[1][1] - tables[0][1]] if is_crossed else [table for _, table in tables]
+    parts = _varying_parts(tables)
     group = codes_of_groups(outcomes.group, use)
     means: list[Floats] = [weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part)) for part in parts]  # of each run
     terms = [(float(np.var(m, ddof=1)) / len(m), len(m) - 1.0) for m in means]
@@ -631,17 +645,29 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     if items.standard_error is None:
         return items
     frame = dataclasses.replace(frame, units=sum(part.shape[1] for part in parts), unit="run")
-    shares = weight / np.sum(weight) if group is None else np.bincount(group, weights=weight) / np.sum(weight)
+    shares = (weight if group is None else np.bincount(group, weights=weight)) / np.sum(weight)
     terms.append((max(items.standard_error**2 - both, 0.0), unit_freedom(np.asarray(shares, dtype=np.float64))))
-    error = math.sqrt(sum(v for v, _ in terms))
-    if error == 0:
+    if not any(v for v, _ in terms):
         return _constant(estimate, float(min(part.shape[1] for part in parts)), frame)
+    return _by_terms(estimate, terms, frame)
+
+
+def _varying_parts(tables: Sequence[tuple[Codes, Floats]]) -> list[Floats]:
+    """Items x runs of what varies: the difference where both conditions have the same runs, else each by itself."""
+    first, last = tables[0], tables[-1]
+    is_crossed = len(tables) == 2 and np.array_equal(first[0], last[0])
+    return [last[1] - first[1]] if is_crossed else [table for _, table in tables]
+
+
+def _by_terms(estimate: float, terms: Sequence[tuple[float, float]], frame: _Frame) -> Evidence:
+    """An estimate whose variance has terms, each with degrees of freedom of its own; the last one is that of items."""
 
     def interval(level: float) -> Interval:
         reach = math.sqrt(sum(v * float(stdtrit(f, 0.5 + level / 2)) ** 2 for v, f in terms))
         low, high = max(estimate - reach, frame.low), min(estimate + reach, frame.high)
         return Interval(low=low, high=high, level=level, method="t, runs and items")
 
+    error = math.sqrt(sum(v for v, _ in terms))
     return frame.evidence(estimate, interval, error=error, freedom=min(f for _, f in terms[:-1]))
 
 

@@ -16,7 +16,7 @@ from richter.claims._outcomes import Floats, Outcomes
 from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
 from richter.records import DEFAULT_LEVEL, Interval
 from richter.stats import clopper_pearson, find_root, wilson
-from richter.stats._proportion import effective_size_of, unit_freedom
+from richter.stats._proportion import EffectiveSize, effective_size_of, unit_freedom
 
 __all__ = ["apart_evidence", "unpaired_evidence"]
 
@@ -35,7 +35,7 @@ def unpaired_evidence(
     draws the wider of `mean_evidence`'s (`exact`) and Hall's. Of rates in groups the limit beyond no difference leaves
     room for a group that was not seen, as of pairs. Items or groups that both share make it wider than need be.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     one, two = (_side(sample, name, about, exact=exact) for name in (first, second))
     found = dataclasses.replace(apart_evidence(one, two), counts=one.counts if two.counts else "")
     if found.counts == "score":
@@ -63,16 +63,11 @@ def _side(sample: Sample, name: str, about: About, *, exact: bool, allow_unseen_
     x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight
     group, weight = None if group is None else group[known], None if weight is None else weight[known]
     if sample.metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()):
-        effective, limits = effective_size_of(x, group, weight=weight), clopper_pearson if exact else wilson
-
-        def interval(level: float) -> Interval:
-            n = effective.at(level)
-            own = limits(effective.rate * n, n, level=level)
-            low, high = effective.allow_unseen_unit(own, 0.5 + level / 2) if allow_unseen_group else (own.low, own.high)
-            return dataclasses.replace(own, low=low, high=high)
-
-        kind: CountLimits = "" if group is not None or weight is not None else "exact" if exact else "score"
-        return dataclasses.replace(found, interval=interval, p=None, counts=kind)
+        effective = effective_size_of(x, group, weight=weight)
+        interval = _rate_interval(effective, exact=exact, allow_unseen_group=allow_unseen_group)
+        own_counts: CountLimits = "exact" if exact else "score"
+        is_plain = group is None and weight is None
+        return dataclasses.replace(found, interval=interval, p=None, counts=own_counts if is_plain else "")
     weight = np.ones(len(x)) if weight is None else weight
     part, shares = weight * (x - found.estimate) / np.sum(weight), weight / np.sum(weight)
     if group is not None:
@@ -80,6 +75,21 @@ def _side(sample: Sample, name: str, about: About, *, exact: bool, allow_unseen_
         part, shares = (np.bincount(place, weights=v).astype(np.float64) for v in (part, shares))
     freedom = unit_freedom(shares)
     return found if freedom < 1 else hall(found, part, _ends(sample.metric), freedom=freedom)
+
+
+def _rate_interval(effective: EffectiveSize, *, exact: bool, allow_unseen_group: bool) -> Callable[[float], Interval]:
+    """A rate's interval at any level, at its effective sample size."""
+    limits = clopper_pearson if exact else wilson
+
+    def interval(level: float) -> Interval:
+        n = effective.at(level)
+        own = limits(effective.rate * n, n, level=level)
+        if not allow_unseen_group:
+            return own
+        low, high = effective.allow_unseen_unit(own, 0.5 + level / 2)
+        return dataclasses.replace(own, low=low, high=high)
+
+    return interval
 
 
 def _by_score(found: Evidence) -> Evidence:

@@ -112,7 +112,7 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     least 0; of two groupings that cross by the products of pairs that share one group (`_crossed_parts`). Draws of the
     two conditions are taken to be independent.
     """
-    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    sample = as_sample(sample)
     names = (first,) if second is None else (first, second)
     places = [sample.place(name) for name in names]
     use = np.asarray(~np.isnan(sample.mean[:, places]).any(axis=1))

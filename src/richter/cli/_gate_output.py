@@ -46,15 +46,13 @@ def gate(
     **vouched: Any,
 ) -> int:
     """Check the requirements of a plan, or a margin; print and write the outcome, and return the exit status."""
-    plan_path, plan = _plan_of(sources, base, has_margin=bool(margin))
+    plan_path, plan = _plan_of(sources, base, has_margin=bool(margin), require_locked=require_locked)
     given = sources if plan_path is None else sources[1:]
-    if require_locked and plan is None:
-        raise click.UsageError("--require-locked needs a plan: richter plan new gate, then richter plan lock.")
     obstacles = () if base is None else audit.compare_with_base(base, None if plan is None else sources[0])
-    stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
-    if baseline is not None and stated is None:
-        name = (plan.values["baseline"] if plan is not None else "") or "baseline"
-        given = (f"{name}={baseline}", *given)
+    stated = None
+    if baseline is not None:
+        stated, own = _read_baseline(baseline, plan)
+        given = (*own, *given)
     if not given:
         raise click.UsageError("No data given. Use: richter gate old.csv new.csv --margin 2pt")
     files, names = split_sources(given)
@@ -72,7 +70,7 @@ def gate(
             plan_path, tables, policy=policy, accept_judge=accept_judge,
             require_locked=require_locked, obstacles=obstacles,
         )  # fmt: skip
-    write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
+    write_json(report, json_path, inputs=[name for name in (plan_path, *files) if name is not None])
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
         notes=report.notes, outcome=report.outcome, next_step=report.next_step,
@@ -80,13 +78,20 @@ def gate(
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += _describe_history(history, condition=candidate, options=reading, level=level)
-    if junit_path is not None:
-        write_text(junit(report), junit_path)
-    if badge_path is not None:
-        as_decoration("badge", lambda: write_text(badge_svg(report.sentence.partition(":")[0]), badge_path))
+    write_text(junit(report), junit_path)
+    as_decoration("badge", lambda: write_text(badge_svg(report.sentence.partition(":")[0]), badge_path))
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path, badge_path), report)
     return report.exit_code
+
+
+def _read_baseline(baseline: str, plan: audit.Plan | None) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
+    """What a baseline states, right answers of how many; else its data as a source with the baseline's name."""
+    stated = audit.stated_result(baseline) if plan is None else None
+    if stated is not None:
+        return stated, ()
+    name = "" if plan is None else plan.values["baseline"]
+    return None, (f"{name or 'baseline'}={baseline}",)
 
 
 def _describe_history(series: str, **options: Any) -> str:
@@ -95,12 +100,16 @@ def _describe_history(series: str, **options: Any) -> str:
     return f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
 
 
-def _plan_of(sources: Sequence[str], base: str | None, *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
+def _plan_of(
+    sources: Sequence[str], base: str | None, *, has_margin: bool, require_locked: bool
+) -> tuple[str | None, audit.Plan | None]:
     """The plan that comes before the data, with its path; none where a margin stands for it.
 
     With a copy of the base branch's files it is the one there, if there is one.
     """
     if has_margin and not sources[0].endswith(".toml"):
+        if require_locked:
+            raise click.UsageError("--require-locked needs a plan: richter plan new gate, then richter plan lock.")
         return None, None
     place = Path(sources[0])
     if base is not None and (place.is_absolute() or ".." in place.parts):

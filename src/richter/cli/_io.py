@@ -22,7 +22,7 @@ from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
 from richter.records import json_text, plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
-from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
+from richter.tables import Dataset, ReadOptions, as_options, read_tables, saved_entry, write_tables
 
 T = TypeVar("T")
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
@@ -273,7 +273,10 @@ def reading_from(given: Mapping[str, Any], *, names: Sequence[str] = READING) ->
     memory = _memory()
     saved = {**_parse_saved(memory.get("readings", {})), **memory.get("confirmed", {})}
     chosen = {name: given[name] for name in names}
-    return ReadOptions(**chosen, confirm=given["yes"], saved=saved), given["save_reading"]
+    ctx = click.get_current_context()
+    settled = {name: chosen[name] for name in names if ctx.get_parameter_source(name) is DEFAULT_MAP}
+    settings = tuple(as_options(ReadOptions(**settled)))
+    return ReadOptions(**chosen, confirm=given["yes"], saved=saved, settings=settings), given["save_reading"]
 
 
 def _memory() -> dict[str, Any]:
@@ -332,7 +335,8 @@ def _parse_entry(pattern: str, entry: Mapping[str, Any]) -> ReadOptions:
     for name in ("wide", "irreversible", "layout"):
         if name in given:
             given[name] = tuple(given[name])
-    return ReadOptions(**given)
+    saved = ReadOptions(**given)
+    return dataclasses.replace(saved, settings=tuple(as_options(saved)))
 
 
 _POLICY = (

@@ -15,6 +15,7 @@ from richter import floors
 from richter.audit import FloorsReport, measure_grades
 from richter.cli._calibration_output import size_by_parts
 from richter.cli._io import PLAIN, cells, grid, listing, publish, split_sources
+from richter.floors import ConditionSummary
 from richter.records import DEFAULT_LEVEL, counted, printable
 from richter.tables import ReadOptions, read_tables
 from richter.words import describe_ci
@@ -300,18 +301,22 @@ def _all_presets() -> _Answer:
     return _Answer(fields=fields, shown=[table, text])
 
 
+def _describe_summary(summary: ConditionSummary) -> str:
+    """A condition's error rate and ECE, or why there are none."""
+    s = summary
+    if s.error_rate is None or s.error_rate_interval is None:
+        return f"{printable(s.name)}: {printable('; '.join(s.warnings))}."
+    rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
+    text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'question')}"
+    if s.ece_interval is not None:
+        text += f"; ECE {s.ece_debiased:.3f} {describe_ci(s.ece_interval, digits=3)}"
+    return text + "."
+
+
 def _print_measured(out: Console, report: FloorsReport) -> None:
     """Print measured values with the floors beside them."""
     for measured in report.conditions:
-        s = measured.summary
-        if s.error_rate is None or s.error_rate_interval is None:
-            out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
-            continue
-        rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
-        text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'question')}"
-        if s.ece_interval is not None:
-            text += f"; ECE {s.ece_debiased:.3f} {describe_ci(s.ece_interval, digits=3)}"
-        out.print(text + ".")
+        out.print(_describe_summary(measured.summary))
     out.print()
     columns = (
         "name: {r.summary.name:30}|ECE half-width: {r.summary.ece_interval.half_width:.4f}|"

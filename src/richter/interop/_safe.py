@@ -278,6 +278,8 @@ def _write_member(archive: "Archive", name: str, folder: Path) -> None:
     """Unpack one member of an archive into a folder."""
     try:
         target = folder / Path(name).relative_to(Path(name).anchor)
+        if name in archive.twice or target.is_file():
+            raise Unreadable("two files have its name")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(archive.read(name))
     except (Unreadable, OSError, ValueError) as error:

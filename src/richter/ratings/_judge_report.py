@@ -107,16 +107,21 @@ def _medians(values: Floats) -> Floats:
     return found
 
 
+def _of_kind(ratings: Sequence[Rating], kind: Kind) -> list[Rating]:
+    """The ratings of this kind; there must be some."""
+    chosen = [r for r in ratings if r.kind == kind]
+    if chosen:
+        return chosen
+    others = sorted({r.kind for r in ratings})
+    raise InputError(
+        f"There are no {kind} ratings here" + (f", only {' and '.join(others)} ratings." if others else "."),
+        remedy="Kinds are never taken for one another; collect ratings of this kind (`richter label` for people).",
+    )
+
+
 def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) -> Tabulated:
     """Ratings of one kind as a table. Kinds never mix: none of this kind is an error, whatever else is there."""
-    ratings = list(ratings)
-    chosen = [r for r in ratings if r.kind == kind]
-    if not chosen:
-        others = sorted({r.kind for r in ratings})
-        raise InputError(
-            f"There are no {kind} ratings here" + (f", only {' and '.join(others)} ratings." if others else "."),
-            remedy="Kinds are never taken for one another; collect ratings of this kind (`richter label` for people).",
-        )
+    chosen = _of_kind(list(ratings), kind)
     keys = tuple(sorted({(r.item, r.condition, r.draw) for r in chosen}))
     raters = tuple(sorted({r.rater for r in chosen}))
     row, column = {key: i for i, key in enumerate(keys)}, {name: j for j, name in enumerate(raters)}
@@ -131,8 +136,10 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
         given[at], failed[at] = True, r.severity is None
         name = check_mechanism(r.mechanism, where=where)
         mechanism[at] = number.setdefault(name, len(number)) if name else -1
-        values[at] = np.nan if r.severity is None else r.severity if any_scale else _on_grid(r.severity, where)
-        moved += not any_scale and r.severity is not None and values[at] != r.severity
+        values[at] = np.nan
+        if r.severity is not None:
+            values[at] = r.severity if any_scale else _on_grid(r.severity, where)
+            moved += bool(abs(values[at] - r.severity) > 0)
     return Tabulated(
         kind=kind, keys=keys, raters=raters, values=values, failed=failed, mechanism=mechanism, twice=twice,
         moved=int(moved),
@@ -275,6 +282,25 @@ class JudgeReport(Result):
     weighted: bool
 
 
+def _missing_shares(judges: Tabulated, of: NDArray[np.str_], *, level: float) -> dict[str, stats.Share]:
+    """Of each condition the share of asked judgements that failed; `of` names each answer's condition."""
+    is_asked = judges.failed | ~np.isnan(judges.values)
+    rows = {c: of == c for c in sorted(set(of.tolist()))}
+    return {
+        c: stats.Share.of(int(judges.failed[r].sum()), int(is_asked[r].sum()), level=level) for c, r in rows.items()
+    }
+
+
+def _compare_missing(
+    missing: Mapping[str, stats.Share], rng: np.random.Generator
+) -> stats.Missingness | Undefined:  # fmt: skip
+    """Whether judgements fail more often in one condition than in another."""
+    if len(missing) < 2:
+        return Undefined(why="One condition only: nothing to compare.")
+    counts = [[share.k for share in missing.values()], [share.n for share in missing.values()]]
+    return _try(stats.missingness, *counts, rng=rng)
+
+
 def judge_report(
     judges: Tabulated,
     reference: Tabulated | None,
@@ -296,12 +322,7 @@ def judge_report(
     none = Undefined(why="Needs a human or rule reference on the same answers; judges alone cannot show it.")
     columns = {**{name: judges.values[:, j] for j, name in enumerate(judges.raters)}, "panel": judges.mean}
     of = np.array([key[1] for key in judges.keys])
-    conditions = sorted(set(of.tolist()))
-    is_asked = judges.failed | ~np.isnan(judges.values)
-    missing = {
-        c: stats.Share.of(int(judges.failed[of == c].sum()), int(is_asked[of == c].sum()), level=level)
-        for c in conditions
-    }
+    missing = _missing_shares(judges, of, level=level)
     group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
 
     def overcalled(column: Floats, rows: Bools | None = None) -> stats.Share | Undefined:
@@ -311,11 +332,7 @@ def judge_report(
         drawn = None if group is None else group[here]
         return _try(stats.overcall_rate, column[here], truth[here], strata=drawn, level=level)
 
-    snapped = snap(judges.mean)
-    missing_test: stats.Missingness | Undefined = Undefined(why="One condition only: nothing to compare.")
-    if len(conditions) > 1:
-        counts = [[share.k for share in missing.values()], [share.n for share in missing.values()]]
-        missing_test = _try(stats.missingness, *counts, rng=rng)
+    snapped, missing_test = snap(judges.mean), _compare_missing(missing, rng)
     return JudgeReport(
         kind=judges.kind,
         reference="" if reference is None else reference.kind,
@@ -326,7 +343,7 @@ def judge_report(
             for name, column in columns.items()
         },
         overcall={name: overcalled(snapped if name == "panel" else column) for name, column in columns.items()},
-        overcall_by_condition={c: overcalled(snapped, of == c) for c in conditions},
+        overcall_by_condition={c: overcalled(snapped, of == c) for c in missing},
         effective=none
         if reference is None
         else _try(stats.effective_judges, judges.values, truth, level=level, rng=rng),

@@ -9,11 +9,18 @@ __all__ = ["odd_characters", "tell_apart"]
 # letters of other scripts that look like a Latin one in most typefaces
 _CYRILLIC = dict(zip("аеорсухіѕјһԁԛԝӏАВЕКМНОРСТХІЅЈУҮԌԚԜ", "aeopcyxisjhdqwlABEKMHOPCTXISJYYGQW", strict=True))
 _GREEK = dict(zip("ονρυιακΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovpuiakABEZHIKMNOPTYX", strict=True))
+_ARMENIAN = dict(zip("օսհոցզյլՍՏԼՕ", "ouhngqjlUSLO", strict=True))
+_CHEROKEE = dict(zip("ᎠᎡᎢᎪᎫᎬᎳᎷᎻᎽᏀᏃᏆᏎᏚᏞᏟᏢᏦᏙᏴ", "DRTAJEWMHYGZI4SLCPKVB", strict=True))
+_PHONETIC = dict(zip("ɑɡıɩᴄᴏꜱᴜᴠᴡᴢ", "agiicosuvwz", strict=True))
 _SIGNS = dict(
     zip("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019\u02bc\u2024\u2044\u2215", "-------'''.//", strict=True)
 )
-_LIKE = {**_CYRILLIC, **_GREEK, **_SIGNS}
+_LIKE = {**_CYRILLIC, **_GREEK, **_ARMENIAN, **_CHEROKEE, **_PHONETIC, **_SIGNS}
 _SAME_GLYPH = ("<wide>", "<narrow>", "<noBreak>", "<font>", "<compat>")
+# marks and fillers without a glyph of their own, selectors of an emoji's form among them
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _SPACES = re.compile(r"\s+")
 _EXTRA_SPACE = re.compile(r"^\s+|\s+$|(?<=\s)\s")
 
@@ -55,7 +62,7 @@ def _as_seen(char: str) -> str:
         return _LIKE[char]
     if char.isspace():
         return " "
-    if unicodedata.category(char) in ("Cc", "Cf", "Co", "Cn") or char in "\u115f\u1160\u2800\u3164\uffa0\u034f":
+    if unicodedata.category(char) in ("Cc", "Cf", "Co", "Cn") or _UNSEEN.match(char):
         return ""
     kind, _, codes = unicodedata.decomposition(char).partition(" ")
     if kind in _SAME_GLYPH:

@@ -12,7 +12,7 @@ import os
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -115,31 +115,39 @@ def plain(value: Any) -> Any:
     Numpy scalars and arrays become numbers and lists, functions their names. Undefined and infinite numbers become
     None: JSON has no word for either, and a reader must be able to tell "not known" from a number.
     """
-    if value is None or isinstance(value, bool | int):
-        return value.value if isinstance(value, enum.Enum) else value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, str):
-        return _plain_text(value)
+    for kinds, to_plain in _FORMS:
+        if isinstance(value, kinds):
+            return to_plain(value)
+    return _plain_object(value)
+
+
+def _plain_object(value: Any) -> Any:
+    """What is known by its attributes and not by its type: a dataclass, numpy's numbers, a function."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
-    if isinstance(value, Mapping):
-        return {k if isinstance(k, str) else _key(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in value]
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+    if hasattr(value, "tolist"):
         return plain(value.tolist())
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _plain_text(value: str) -> Any:
-    if isinstance(value, Note):
-        return value.written
-    return value.value if isinstance(value, enum.Enum) else str(value)  # numpy's text too
+def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {k if isinstance(k, str) else _key(k): plain(v) for k, v in value.items()}
+
+
+# the first that fits; an enumeration may be an int or a str too, and numpy's floats and texts are Python's
+_FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (type(None), lambda _: None),
+    (enum.Enum, lambda value: value.value),
+    (int, lambda value: value),
+    (float, lambda value: float(value) if math.isfinite(value) else None),
+    (Note, lambda note: note.written),
+    (str, str),
+    ((list, tuple, set, frozenset), lambda values: [plain(v) for v in values]),
+    (Mapping, _plain_mapping),
+    (os.PathLike, os.fspath),
+)
 
 
 _UNSET: dict[Any, dict[str, Any]] = {}  # of each type its fields and what they are where nobody sets them

@@ -32,10 +32,9 @@ def measure_table(document: Document) -> dict[str, Any]:
     control, standing = control_of(document), _standing(document)
     rows = [_row(c, measured[name(c.get("name"))], rails, standing, control) for c in conditions]
     baseline = (comparison_of(document).get("options") or {}).get("control")
+    judged = {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
     for condition, row in zip(conditions, rows, strict=True):
         row["is_baseline"] = condition.get("name") == baseline
-    judged = {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
-    for row in rows:
         for measure, cell in zip(measures, row["cells"], strict=True):
             cell["is_judged"] = measure in judged
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])

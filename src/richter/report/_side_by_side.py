@@ -195,20 +195,18 @@ def answer_rows(
         cell |= {mark: True for mark in ("severe", "refused", "disagree") if row[mark]}
         cell |= {"ratings": ratings[key]} if key in ratings else {}
         cells[row["item"]][place[row["condition"]]] = cell
-    found = []
-    for one in wanted:
-        item = tables.items.get(one) or Item(id=one, prompt="", reference="")
-        found.append(
-            {
-                "item": printable(one, limit=200),
-                "question": "" if redact else shorten(item.prompt, cut),
-                "reference": "" if redact else shorten(item.reference, cut),
-                "domain": printable(item.domain, limit=60),
-                "tier": item.tier,
-                "answers": cells[one],
-            }
-        )
-    return found
+    items = (tables.items.get(one) or Item(id=one, prompt="", reference="") for one in wanted)
+    return [_question_row(item, cut, redact=redact) | {"answers": cells[item.id]} for item in items]
+
+
+def _question_row(item: Item, cut: int, *, redact: bool) -> Row:
+    return {
+        "item": printable(item.id, limit=200),
+        "question": "" if redact else shorten(item.prompt, cut),
+        "reference": "" if redact else shorten(item.reference, cut),
+        "domain": printable(item.domain, limit=60),
+        "tier": item.tier,
+    }
 
 
 def _answer_cell(row: Row, cut: int, *, redact: bool) -> Row:

@@ -60,12 +60,7 @@ def attach_runs(
     sizes: dict[Key, int] = {(i, c, d): n for i, c, d, n in own.steps.group_by(KEY).len().iter_rows()}
     states = {(i, c, d): state for i, c, d, state in own.states.iter_rows()}
     faults = _faults_by_run(own.faults)
-    cells = {
-        (item, condition): cell
-        for item, row in zip(ids, rows, strict=True)
-        for condition, cell in zip(conditions, row["answers"], strict=True)
-        if cell is not None
-    }
+    cells = _cells_by_answer(rows, ids, conditions)
     place = {cell: k for k, cell in enumerate(cells)}
     keys = sorted((key for key in sizes if key[:2] in place), key=lambda key: (place[key[:2]], key[2]))
     shown = {key: _shown_places(sizes[key], faults.get(key, {}), most_steps) for key in keys}
@@ -81,6 +76,16 @@ def attach_runs(
         }
         run |= {"steps": steps[key]} if key in within else {}
         cells[key[:2]].setdefault("runs", []).append(run)
+
+
+def _cells_by_answer(rows: Sequence[Row], ids: Sequence[str], conditions: Sequence[str]) -> dict[tuple[str, str], Row]:
+    """The cell of every answer that there is, by item and condition."""
+    return {
+        (item, condition): cell
+        for item, row in zip(ids, rows, strict=True)
+        for condition, cell in zip(conditions, row["answers"], strict=True)
+        if cell is not None
+    }
 
 
 def _described_faults(marks: Mapping[int, list[str]] | None) -> Row:

@@ -556,17 +556,18 @@ def pair_questions(
     judged: str,
 ) -> list[Asked]:
     """Every question with its evidence, by measure and pair: the main measure's first."""
-    true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
+    true = [pair for pair in pairs if corrected.keys() >= {*pair.names}]
+    leads = true if primary == AS_JUDGED else []  # corrected by labels, a pair is in the main family
     asked = []
     for pair in true:
         first, second = (corrected[name] for name in pair.names)
-        family: FamilyName = "main" if primary == AS_JUDGED else "other"
+        family: FamilyName = "main" if leads else "other"
         asked.append(_ask(CORRECTED.name, pair, true_difference(first, second), margins, family, first.basis))
-    for pair in (p for p in pairs if p.answers(primary)):
-        is_main = not (primary == AS_JUDGED and pair in true)
-        asked.append(_ask(primary, pair, pair.of(primary, judged), margins, "main" if is_main else "other", basis))
-    others = ((m, pair) for m in MEASURES if m != primary for pair in pairs if pair.answers(m))
-    return asked + [_ask(m, pair, pair.of(m, judged), margins, "other", basis) for m, pair in others]
+    for measure in (primary, *(m for m in MEASURES if m != primary)):
+        for pair in (p for p in pairs if p.answers(measure)):
+            family = "main" if measure == primary and pair not in leads else "other"
+            asked.append(_ask(measure, pair, pair.of(measure, judged), margins, family, basis))
+    return asked
 
 
 def _ask(

@@ -26,7 +26,7 @@ from richter.tables._tables import (
     decisions_of,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
-from richter.words import describe_look_alike
+from richter.words import describe_look_alike, describe_settings
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {
@@ -112,7 +112,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = (
         pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
     )
-    notes = [note for part in parts for note in part.notes] + look_alikes
+    notes = [Note(describe_settings(options.settings), "settings")] if options.settings else []
+    notes += [*(note for part in parts for note in part.notes), *look_alikes]
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
     conditions = _conditions(answers, parts)

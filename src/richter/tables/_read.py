@@ -1,6 +1,7 @@
 """Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
 
 import dataclasses
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -104,7 +105,11 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
     parts = name_by_files(parts, options)
-    return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
+    settled = dataclasses.replace(
+        chosen[0] if all(own == chosen[0] for own in chosen) else options,
+        settings=tuple(dict.fromkeys(itertools.chain(*(own.settings for own in chosen)))),
+    )
+    return _assembled(parts, settled, what)
 
 
 def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:

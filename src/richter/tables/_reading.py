@@ -147,7 +147,7 @@ def options_for(source: str | Path, options: ReadOptions) -> ReadOptions:
     fields = [f.name for f in dataclasses.fields(ReadOptions) if f.compare]
     open_fields = {name: getattr(saved, name) for name in fields if getattr(options, name) == getattr(usual, name)}
     merged = {name: {**getattr(saved, name), **getattr(options, name)} for name in ("map", "grade")}
-    return dataclasses.replace(options, **open_fields | merged)
+    return dataclasses.replace(options, **open_fields | merged, settings=(*options.settings, *saved.settings))
 
 
 def saved_entry(source: str | Path, options: ReadOptions) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CATASTROPHIC",
     "KEY",
+    "UNPLANNED_OPTIONS",
     "Dataset",
     "RatingsFile",
     "ReadOptions",
@@ -81,7 +82,8 @@ class ReadOptions:
     takes severities above 4 as they stand, more being worse. `irreversible` names the tools of agents whose calls
     cannot be undone. `layout` names the steps that bring a table to one row per
     answer. `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
-    `saved` are the readings of files by the pattern of their names, as `richter.toml` has them.
+    `saved` are the readings of files by the pattern of their names, as `richter.toml` has them. `settings` are the
+    options, as a shell takes them, that `richter.toml` settled and nobody typed: the data say so.
     """
 
     map: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -99,6 +101,10 @@ class ReadOptions:
     layout: tuple[str, ...] = ()
     confirm: bool = dataclasses.field(default=False, compare=False)
     saved: Mapping[str, "ReadOptions"] = dataclasses.field(default_factory=dict, compare=False)
+    settings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+
+
+UNPLANNED_OPTIONS = {"any_scale", "confirm", "saved", "settings"}  # which no plan states
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

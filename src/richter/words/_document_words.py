@@ -23,6 +23,7 @@ __all__ = [
     "describe_rated",
     "describe_raters",
     "describe_searched",
+    "describe_settings",
     "describe_stop",
 ]
 
@@ -77,6 +78,11 @@ def describe_look_alike(shown: str, name: str) -> str:
     odd = odd_characters(name)
     more = f" and {len(odd) - 2} more" if len(odd) > 2 else ""
     return f"{shown} looks like another name: it is written with {' and '.join(odd[:2])}{more}."
+
+
+def describe_settings(options: Sequence[str]) -> str:
+    """That nobody typed these options of reading."""
+    return f"richter.toml sets how the data are read: {printable(' '.join(options), limit=200)}."
 
 
 def describe_merged_names(name: str) -> str:

@@ -55,11 +55,12 @@ def document_side(document: Document) -> Side:
     if not pairs:
         return ""
     sides = {c.get("side") for c in pairs if c.get("primary", True)}
-    decided = sides & {"better", "worse"}
     is_board = len(document.get("conditions") or []) > 2
+    decided: list[Side] = [side for side in ("better", "worse") if side in sides]
     if decided:
-        return "differ" if is_board or len(decided) > 1 else "better" if "better" in decided else "worse"
-    return "alike" if sides == {"alike"} or ("alike" in sides and not is_board) else "open"
+        return "differ" if is_board or len(decided) == 2 else decided[0]
+    is_alike = sides == {"alike"} if is_board else "alike" in sides
+    return "alike" if is_alike else "open"
 
 
 def _with_level(noun: str, figure: Document) -> str:

@@ -37,12 +37,15 @@ class JobsClient:
         """What the provider sends with status 200; None for what it does not know (404)."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                headers={**self._headers, "User-Agent": "richter"},
+                headers={**self._headers, "User-Agent": "richter", "Accept-Encoding": "identity"},
+                auto_decompress=False,  # a small packed reply may be gigabytes
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeout_s, sock_read=self._timeout_s),
             )
         address = path if path.startswith("http") else f"{self.url}/{path}"
         try:
             async with self._session.request(method, address, allow_redirects=False, **body) as response:
+                if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+                    raise TryAgain("the provider packed its reply, which was not asked for", maybe_billed=True)
                 content = bytearray()
                 async for piece in response.content.iter_any():
                     content += piece

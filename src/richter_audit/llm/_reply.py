@@ -5,7 +5,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from richter.models._prices import Price
@@ -128,21 +128,27 @@ def _part_text(part: Any) -> str:
     return text if part.get("type") in (None, "text", "output_text") else ""
 
 
+def _first_choices(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the events of a stream say of the first answer."""
+    for event in events:
+        yield from (c for c in event.get("choices") or [] if c.get("index") in (0, None))
+
+
 def _stream(content: bytes) -> dict[str, Any]:
     """A stream of server-sent events as the reply that it spells out."""
     text: list[str] = []
     scored: list[Any] = []
     calls: list[Any] = []
     finish, usage, served = "", None, None
-    for event in _stream_events(content):
+    events = list(_stream_events(content))
+    for event in events:
         usage, served = event.get("usage") or usage, served or event.get("model")
-        for choice in (c for c in event.get("choices") or [] if c.get("index") in (0, None)):
-            delta = choice.get("delta") or choice
-            piece = delta.get("text") if "text" in delta else delta.get("content")
-            text.append(piece if isinstance(piece, str) else _text({"content": piece}, b""))
-            calls += delta.get("tool_calls") or []
-            scored += (choice.get("logprobs") or {}).get("content") or []
-            finish = choice.get("finish_reason") or finish
+    for choice in _first_choices(events):
+        delta = choice.get("delta") or choice
+        text.append(_text({"content": delta.get("text", delta.get("content"))}, b""))
+        calls += delta.get("tool_calls") or []
+        scored += (choice.get("logprobs") or {}).get("content") or []
+        finish = choice.get("finish_reason") or finish
     if not finish:
         raise ValueError("the stream was cut off")
     answer = "".join(text)
