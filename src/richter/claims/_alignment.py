@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
+from richter._special import chdtrc, gammaln, ndtr, stdtrit
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.records import Refused, distinct_names

@@ -3,8 +3,7 @@
 import dataclasses
 import math
 
-from scipy.special import ndtri, stdtrit
-
+from richter._special import ndtri, stdtrit
 from richter.claims._equivalence import OneSidedTest, equivalence_size
 from richter.claims._evidence import LEAST_FREEDOM, Evidence
 from richter.claims._measures import Metric

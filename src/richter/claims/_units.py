@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
+from richter._special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 from richter.claims._evidence import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric

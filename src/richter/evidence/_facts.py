@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc
 
+from richter._special import chdtrc
 from richter.claims import (
     MIN_RATED,
     Alignment,
