@@ -1,6 +1,7 @@
 """Every check between data and evidence: its note, its block, what overrides it, and what it must let pass."""
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,19 @@ def test_data_without_any_fault_pass_every_check_without_a_note() -> None:
     dataset = dataset_of(grades())
     assert [check(dataset, PAIR, Policy()).block for check in CHECKS] == [None] * len(CHECKS)
     assert notes_of(dataset) == ()
+
+
+@pytest.mark.parametrize("absent", [False, True])
+def test_a_board_that_asks_once_finds_what_every_check_finds_of_each_pair(absent: bool) -> None:
+    values = grades(40, 4).value.reshape(40, 4)
+    values[:25, 3] = np.nan if absent else values[:25, 3]
+    dataset, policy = dataset_of(outcomes(values)), Policy(min_shared=0.9)
+    for pair in itertools.permutations("abcd", 2):
+        question = Question(measure="accuracy", conditions=pair)
+        each = [check(dataset, question, policy) for check in CHECKS]
+        block = next((one.block for one in each if one.block), None)
+        assert run_checks(dataset, question, policy).block == block
+        assert (block is not None) == (absent and "d" in pair)
 
 
 # ------------------------------------------------------------------ reading

@@ -578,6 +578,12 @@ def _pair_note(dataset: Dataset, shared: Shared) -> PairNote:
     grid = graded_grid(dataset)
     if grid is None:
         return note
+    counts = sample_of(dataset, "accuracy").right_counts
+    if counts is not None and np.isnan(grid.confidence).all():
+        first, second = (sample_of(dataset, "accuracy").place(name) for name in shared.conditions)
+        fixed, broken = int(counts.gained[first, second]), int(counts.gained[second, first])
+        if fixed or broken:
+            return dataclasses.replace(note, fixed=fixed, broken=broken)
     rows = [dataset.conditions.index(name) for name in shared.conditions]
     grade, sure = grid.correct[rows], grid.confidence[rows]
     both = ~np.isnan(grade).any(axis=0)

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from richter import floors
+from richter._special import ndtri, stdtrit
 from richter.audit._series import FEWEST
 from richter.audit._watch_days import Day, read_series
 from richter.audit._watch_notes import (

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtrit
 
+from richter._special import ndtr, ndtri, stdtrit
 from richter.errors import TooFewErrors
 from richter.records import Interval
 from richter.stats import Floats, bin_gaps, ece_interval, unit_rate

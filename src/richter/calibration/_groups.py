@@ -6,8 +6,8 @@ import math
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, betaln, ndtri
 
+from richter._special import betaincinv, betaln, ndtri
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
 from richter.stats import Floats, Indices, effective_sample_size, unit_rate

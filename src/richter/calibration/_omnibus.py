@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
+from richter._special import ndtri
 from richter.claims import ece_evidence, ece_side
 from richter.errors import InputError
 from richter.records import Result, counted

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit, xlogy
 
+from richter._special import stdtrit, xlogy
 from richter.calibration._recalibrate import CLIP, fit_isotonic
 from richter.errors import InputError
 from richter.records import Interval, counted

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit, stdtrit
 
+from richter._special import expit, stdtrit
 from richter.claims import ece_difference, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
+from richter._special import ndtr
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.records import Result
 from richter.stats import Bools, Floats, Ints

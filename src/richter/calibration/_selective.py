@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv
 
+from richter._special import betainc, betaincinv
 from richter.errors import InputError
 from richter.records import Interval, at_most, counted
 from richter.stats import Bools, Floats, ece, effective_sample_size, unit_rate

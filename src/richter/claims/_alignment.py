@@ -5,6 +5,7 @@ grades depend on each other, item by item. Grades in another order do not.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 import re
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
+from richter._special import chdtrc, gammaln, ndtr, stdtrit
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.records import Refused, distinct_names
@@ -32,6 +33,7 @@ NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this
 PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
 SORTED = 0.03  # share of the variance of items' totals between parts above which a file is sorted by difficulty
+TINY = 1e-12  # share of a sum of squares that rounding alone leaves
 EXACT = 400.0  # variance of an agreement from which the normal law is near enough
 
 Bools = NDArray[np.bool_]
@@ -240,19 +242,19 @@ def _would_be_seen(
     """Whether the agreement of these conditions with the main set would have been seen, were they in its order."""
     few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
     is_binary = outcomes.metric.kind == "binary"
-    expected = max(_expected(agree, int(k), inside, accuracy, close, is_binary) for k in members if not near[k])
+    most = _most_phi(accuracy) if is_binary else np.ones_like(agree.phi)
+    expected = max(_expected(agree, int(k), inside, accuracy, close, most) for k in members if not near[k])
     if expected < SEEN:
         return False
     return max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) >= SEEN
 
 
-def _expected(agree: _Agreement, k: int, inside: Bools, accuracy: Floats, close: float, binary: bool) -> float:
+def _expected(agree: _Agreement, k: int, inside: Bools, accuracy: Floats, close: float, most: Floats) -> float:
     """The largest |z| that condition k should have with one inside.
 
     From the median |phi| of pairs inside in which the other is of like accuracy as k; where there is none, of pairs
     whose accuracies are as far apart. Each phi counts as a share of the most that its two accuracies allow.
     """
-    most = _most_phi(accuracy) if binary else np.ones_like(agree.phi)
     share = np.abs(agree.phi) / most
     members = np.flatnonzero(inside)
     best = 0.0
@@ -339,14 +341,21 @@ def _parts(within: Codes | None) -> list[NDArray[np.intp] | slice]:
     return list(np.split(order, np.flatnonzero(np.diff(within[order])) + 1))
 
 
+@functools.lru_cache(maxsize=64)  # there are few sizes of groups, and many pairs
+def _log_factorials(most: int) -> Floats:
+    """The logarithms of 0! to `most`!."""
+    found: Floats = gammaln(np.arange(most + 1) + 1)
+    return found
+
+
 def _exact(tables: Sequence[tuple[float, float, float, float]]) -> float:
     """Two-sided p of the number right in both, given the margins of every group: a sum of hypergeometrics."""
     law, start, seen = np.ones(1), 0, 0
     for n, a, b, both in tables:
         low, high = int(max(0, a + b - n)), int(min(a, b))
         if high > low:
-            k = np.arange(low, high + 1)
-            logs = -(gammaln(k + 1) + gammaln(a - k + 1) + gammaln(b - k + 1) + gammaln(n - a - b + k + 1))
+            k, logs_of = np.arange(low, high + 1), _log_factorials(int(n))
+            logs = -(logs_of[k] + logs_of[int(a) - k] + logs_of[int(b) - k] + logs_of[int(n - a - b) + k])
             part = np.exp(logs - logs.max())
             law = np.convolve(law, part / part.sum())
         start += low
@@ -461,16 +470,19 @@ def _by_parts(values: Floats, items: Sequence[str], main: list[int]) -> dict[int
 
 def _with_others(x: Floats, centred: Floats, total: Floats) -> tuple[Floats, Floats]:
     """Every condition's correlation with the sum of the others, and the items it is over."""
-    found, sizes = np.full(x.shape[1], np.nan), np.zeros(x.shape[1])
-    for k in range(x.shape[1]):
-        use = ~np.isnan(x[:, k])
-        a, b = centred[use, k], total[use] - centred[use, k]
-        sizes[k] = use.sum()
-        values, counts = np.unique(x[use, k], return_counts=True)
-        rare = len(values) == 2 and counts.min() < MIN_SHARED_ITEMS // 8  # a few errors do not place a correlation
-        if sizes[k] > MIN_SHARED_ITEMS // 8 and not rare and a.std() > 0 and b.std() > 0:
-            found[k] = np.clip(np.corrcoef(a, b)[0, 1], -0.999, 0.999)
-    return found, sizes
+    known = ~np.isnan(x)
+    sizes = known.sum(axis=0).astype(np.float64)
+    own, squares, both = centred.sum(axis=0), (centred**2).sum(axis=0), total @ centred
+    rest, rest_squares = total @ known - own, total**2 @ known - 2 * both + squares
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread, rest_spread = squares - own**2 / sizes, rest_squares - rest**2 / sizes
+        found = (both - squares - own * rest / sizes) / np.sqrt(spread * rest_spread)
+        varies = (spread > TINY * squares) & (rest_spread > TINY * rest_squares)
+    low, high = (end(np.where(known, x, fill), axis=0) for end, fill in ((np.min, np.inf), (np.max, -np.inf)))
+    counts = [(x == end).sum(axis=0) for end in (low, high)]
+    rare = (low < high) & (counts[0] + counts[1] == sizes) & (np.minimum(*counts) < MIN_SHARED_ITEMS // 8)
+    usable = (sizes > MIN_SHARED_ITEMS // 8) & ~rare & varies  # a few errors do not place a correlation
+    return np.where(usable, np.clip(found, -0.999, 0.999), np.nan), sizes
 
 
 def _positions(items: Sequence[str]) -> NDArray[np.intp] | None:

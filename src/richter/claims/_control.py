@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import stdtr
 
+from richter._special import stdtr
 from richter.claims._outcomes import Floats, Outcomes
 from richter.claims._totals import linearised
 from richter.claims._units import Sample, as_sample

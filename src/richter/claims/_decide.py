@@ -202,31 +202,35 @@ def _is_rejected(asked: Asked, level: float, *, within: bool) -> bool:
 
 def undecided_claim(asked: Asked, *, level: float) -> Claim:
     """What was asked and what the evidence says of it at `level`, before any verdict."""
+    return Claim(**_undecided_fields(asked, level=level))
+
+
+def _undecided_fields(asked: Asked, *, level: float) -> dict[str, Any]:
     evidence, question = asked.known, asked.question
-    return Claim(
-        measure=question.name,
-        conditions=question.conditions,
-        verdict=Verdict.UNDECIDED,
-        sentence="",
-        estimate=evidence.estimate,
-        plain_interval=evidence.interval(level),
-        values=evidence.values,
-        p=p_value(evidence, question.value),
-        n=evidence.n,
-        units=evidence.units,
-        unit=evidence.unit,
-        hypothesis=Hypothesis(relation=question.relation, value=question.value),
-        margin=question.margin,
-        better=asked.metric.better,
-        primary=question.family in ("main", "requirement"),
-        basis=JUDGE_UNCHECKED if evidence.judged else asked.who_graded,
-        judged=evidence.judged,
-        apart=bool(evidence.sides),
-        missing=dict(evidence.missing),
-        labels=evidence.labels,
-        gates=asked.gates,
-        notes=(*asked.notes, *evidence.notes_at(level)),
-    )
+    return {
+        "measure": question.name,
+        "conditions": question.conditions,
+        "verdict": Verdict.UNDECIDED,
+        "sentence": "",
+        "estimate": evidence.estimate,
+        "plain_interval": evidence.interval(level),
+        "values": evidence.values,
+        "p": p_value(evidence, question.value),
+        "n": evidence.n,
+        "units": evidence.units,
+        "unit": evidence.unit,
+        "hypothesis": Hypothesis(relation=question.relation, value=question.value),
+        "margin": question.margin,
+        "better": asked.metric.better,
+        "primary": question.family in ("main", "requirement"),
+        "basis": JUDGE_UNCHECKED if evidence.judged else asked.who_graded,
+        "judged": evidence.judged,
+        "apart": bool(evidence.sides),
+        "missing": dict(evidence.missing),
+        "labels": evidence.labels,
+        "gates": asked.gates,
+        "notes": (*asked.notes, *evidence.notes_at(level)),
+    }
 
 
 def _difference_claim(
@@ -252,8 +256,7 @@ def _difference_claim(
     needed = None
     if verdict is Verdict.UNDECIDED and aim is not None:
         needed = needed_units(evidence, aim, alpha=differs.alpha, margin=question.margin is not None)
-    claim = dataclasses.replace(
-        undecided_claim(asked, level=level),
+    fields = _undecided_fields(asked, level=level) | dict(
         verdict=verdict,
         interval=interval,
         p_adjusted=min(differs.p_adjusted * share, 1.0),
@@ -266,7 +269,7 @@ def _difference_claim(
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
         **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
     )
-    return dataclasses.replace(claim, sentence=describe_claim(asked, claim, is_real=differs.shown))
+    return Claim(**(fields | {"sentence": describe_claim(asked, Claim(**fields), is_real=differs.shown)}))
 
 
 def _difference_as_graded(asked: Asked, alpha: float, within: float | None) -> GradedResult | None:

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from richter._special import ndtr, ndtri, stdtr, stdtrit
 from richter.claims._evidence import Evidence, single_draw_error, single_run_error
 from richter.records import Interval, Unit, counted
 from richter.stats import EcePath, bin_gaps, ece_limits, ece_path

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_sided_level
 from richter.claims._outcomes import Codes, Floats
 from richter.claims._units import (

@@ -51,13 +51,13 @@ def pairs_of(conditions: Sequence[str], *, control: str | None = None) -> list[t
 
 def shared_items(sample: Sample, first: str, second: str) -> Shared:
     """How many items two conditions have values for, together and alone."""
-    has_first, has_second = (~np.isnan(sample.mean[:, sample.place(name)]) for name in (first, second))
-    both = int(np.sum(has_first & has_second))
+    i, j, shared = sample.place(first), sample.place(second), sample.shared
+    both = int(shared[i, j])
     return Shared(
         conditions=(first, second),
         both=both,
-        first_only=int(np.sum(has_first)) - both,
-        second_only=int(np.sum(has_second)) - both,
+        first_only=int(shared[i, i]) - both,
+        second_only=int(shared[j, j]) - both,
     )
 
 

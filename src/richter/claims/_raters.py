@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
+from richter._special import stdtr, stdtrit
 from richter.claims._evidence import Evidence
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats

@@ -1,10 +1,10 @@
 """How many units would settle a question, and what the units at hand could have shown."""
 
 import dataclasses
+import functools
 import math
 
-from scipy.special import ndtri, stdtrit
-
+from richter._special import ndtri, stdtrit
 from richter.claims._equivalence import OneSidedTest, equivalence_size
 from richter.claims._evidence import LEAST_FREEDOM, Evidence
 from richter.claims._measures import Metric
@@ -28,6 +28,7 @@ N_STEPS = 4  # towards the size at which a distance is shown
 SIZE_STEPS = (0.05, 0.02)  # of a measure's range, or of an amount that is paid
 
 
+@functools.lru_cache(maxsize=1024)  # the claims of a board ask for few
 def reach_of(freedom: float, tail: float, power: float) -> float:
     """Standard errors that a true difference must have to be shown at `tail` on its side with `power`: t + t_power."""
     if math.isinf(freedom):

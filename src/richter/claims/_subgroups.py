@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc, ndtr
 
+from richter._special import fdtrc, ndtr
 from richter.claims._evidence import TOTALS, Evidence
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._totals import linearised, total_evidence

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.claims._evidence import TOTALS, Evidence
 from richter.claims._outcomes import Codes, Floats
 from richter.claims._units import About, Sample, codes_of_groups, difference_evidence, mean_evidence, weights_of

@@ -9,16 +9,17 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
+from richter._special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 from richter.claims._evidence import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
+from richter.claims._pair_counts import Counts, RightCounts, count_right, count_shared
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson
@@ -32,6 +33,7 @@ from richter.stats._proportion import (
 
 __all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
+T = TypeVar("T")
 About = Literal["new-items", "these-items", "new-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
@@ -47,19 +49,43 @@ class Sample:
     mean: Floats
     draws: Codes
     within: Floats
+    _memory: dict[str, Any] = dataclasses.field(init=False, default_factory=dict, repr=False, compare=False)
 
     @property
     def metric(self) -> Metric:
         """What a value is."""
         return self.outcomes.metric
 
+    def _once(self, name: str, make: Callable[[], T]) -> T:
+        if name not in self._memory:
+            self._memory[name] = make()
+        found: T = self._memory[name]
+        return found
+
     def place(self, condition: str) -> int:
         """The column of a condition."""
-        if condition not in self.outcomes.conditions:
+        places = self._once("places", lambda: {name: k for k, name in enumerate(self.outcomes.conditions)})
+        if condition not in places:
             raise InputError(
                 f"No condition is named {condition}.", remedy=f"There are {', '.join(self.outcomes.conditions)}."
             )
-        return self.outcomes.conditions.index(condition)
+        return places[condition]
+
+    @property
+    def shared(self) -> Counts:
+        """How many items each two conditions share."""
+        return self._once("shared", lambda: count_shared(self.mean))
+
+    @property
+    def right_counts(self) -> RightCounts | None:
+        """The counts of all pairs, where items have one right or wrong answer each, and neither groups nor weights."""
+        return self._once("right", self._count_right)
+
+    def _count_right(self) -> RightCounts | None:
+        everywhere = np.ones(len(self.mean), dtype=bool)
+        is_plain = _has_no_units(self.outcomes, everywhere) and self.metric.kind == "binary"
+        is_plain = is_plain and (self.metric.low, self.metric.high) == (0, 1) and int(self.draws.max(initial=0)) <= 1
+        return count_right(self.mean) if is_plain else None
 
 
 def as_sample(outcomes: Sample | Outcomes) -> Sample:
@@ -146,11 +172,17 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
-    shared = ~np.isnan(sample.mean[:, i]) & ~np.isnan(sample.mean[:, j])
-    if not shared.any():
+    n = int(sample.shared[i, j])
+    if not n:
         raise InputError(
             f"{first} and {second} have no question in common.", remedy="Compare two that answered the same questions."
         )
+    counts = sample.right_counts if about == "new-items" else None
+    if counts is not None:
+        rates = (float(counts.right[i, j] / n), float(counts.right[j, i] / n))
+        frame = _Frame(low=-1.0, high=1.0, base=0.0, sides=(1, -1), values=rates, n=n, units=n, exact=exact)
+        return _tango_evidence(int(counts.gained[i, j]), int(counts.gained[j, i]), 1.0, frame)
+    shared = ~np.isnan(sample.mean[:, i]) & ~np.isnan(sample.mean[:, j])
     a, b = sample.mean[shared, i], sample.mean[shared, j]
     weight, group = weights_of(outcomes.weight, shared), codes_of_groups(outcomes.group, shared)
     second_group = codes_of_groups(outcomes.group_2, shared)
@@ -230,10 +262,14 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
 
 def is_single_binary(sample: Sample, use: NDArray[np.bool_], columns: Sequence[int]) -> bool:
     """Whether items have one right or wrong answer each, and neither groups nor weights."""
-    outcomes = sample.outcomes
-    is_plain = weights_of(outcomes.weight, use) is None
-    is_plain = is_plain and all(codes_of_groups(g, use) is None for g in (outcomes.group, outcomes.group_2))
-    return is_plain and sample.metric.kind == "binary" and bool((sample.draws[:, list(columns)][use] == 1).all())
+    is_plain = sample.metric.kind == "binary" and _has_no_units(sample.outcomes, use)
+    return is_plain and bool((sample.draws[:, list(columns)][use] == 1).all())
+
+
+def _has_no_units(outcomes: Outcomes, use: NDArray[np.bool_]) -> bool:
+    """Whether the items in use have neither groups nor weights."""
+    has_groups = any(codes_of_groups(g, use) is not None for g in (outcomes.group, outcomes.group_2))
+    return not has_groups and weights_of(outcomes.weight, use) is None
 
 
 def weights_of(values: Floats | None, use: NDArray[np.bool_]) -> Floats | None:
@@ -320,7 +356,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
 
     def interval(level: float) -> Interval:
         found = (paired_rates_mover if is_rare else tango)(plus, minus, n, level=level)
-        return dataclasses.replace(found, low=span * found.low, high=span * found.high)
+        return found if span == 1 else dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
         return _two_sided(_score(plus, minus, n, value / span))

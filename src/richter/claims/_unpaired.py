@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import scipy
-from scipy.special import betaincinv, ndtr, ndtri
 
+from richter._special import betaincinv, ndtr, ndtri
 from richter.claims._evidence import CountLimits, Evidence, describe_each, joint_freedom
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Floats, Outcomes

@@ -23,7 +23,7 @@ from richter.claims import (
 from richter.errors import InputError, TooFewErrors
 from richter.evidence._checks import CHECKS, Finding, compares_within_raters, is_unpaired
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
-from richter.evidence._facts import metric_of, outcomes_of, sample_of
+from richter.evidence._facts import alignment_of, has_all_grades, metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
 from richter.records import Gate
 from richter.tables import Dataset
@@ -42,23 +42,19 @@ __all__ = [
 def evidence(dataset: Dataset, question: Question, policy: Policy | None = None) -> Asked:
     """The evidence on a question, or the check that blocks it: the only way from data to evidence."""
     policy = policy or Policy()
-    asked = Asked(
-        question=question, metric=measure_words(question.measure), evidence=Blocked(gate=None, reason=""),
-        basis=dataset.basis,
-    )  # fmt: skip
+    metric, basis, checked = measure_words(question.measure), dataset.basis, Finding()
+    found: Evidence | Trade | Blocked
+    gates: tuple[Gate, ...] = ()
     try:
         metric = metric_of(dataset, question.measure)
-        asked = dataclasses.replace(asked, metric=metric, basis=AMOUNTS_GIVEN if metric.is_cost else dataset.basis)
+        basis = AMOUNTS_GIVEN if metric.is_cost else basis
         checked = run_checks(dataset, question, policy)
-        asked = dataclasses.replace(asked, notes=checked.notes)
-        if checked.block is not None:
-            return dataclasses.replace(asked, evidence=checked.block)
-        found = ESTIMATORS[asked.metric.estimator](dataset, question, policy)
-        gates = _gates_of(dataset, question, policy) if asked.metric.estimator == "slope" else ()
-        return dataclasses.replace(asked, evidence=found, gates=gates)
+        found = checked.block or ESTIMATORS[metric.estimator](dataset, question, policy)
+        if metric.estimator == "slope" and checked.block is None:
+            gates = _gates_of(dataset, question, policy)
     except (InputError, TooFewErrors) as fault:
-        block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
-        return dataclasses.replace(asked, evidence=block)
+        found = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
+    return Asked(question=question, metric=metric, evidence=found, basis=basis, gates=gates, notes=checked.notes)
 
 
 def margins_of(
@@ -97,7 +93,26 @@ def worst_sample(dataset: Dataset, question: Question) -> Sample:
 
 
 def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """The notes of all checks up to the first that blocks the question, and that block."""
+    """The notes of all checks up to the first that blocks the question, and that block.
+
+    Where all conditions have the same answers to grade, what is found of one pair holds for all: a board asks once.
+    """
+    if len(question.conditions) != 2 or not _are_pairs_alike(dataset, question, policy):
+        return _run_each(dataset, question, policy)
+    key = ("checks", question.measure, question.column, question.part)
+    if key not in dataset.memory or dataset.memory[key][0] is not policy:
+        dataset.memory[key] = policy, _run_each(dataset, question, policy)
+    found: Finding = dataset.memory[key][1]
+    return found
+
+
+def _are_pairs_alike(dataset: Dataset, question: Question, policy: Policy) -> bool:
+    """Whether no check can tell one pair of conditions from another."""
+    is_whole = has_all_grades(dataset, question.measure)
+    return is_whole and not alignment_of(dataset, policy.trust_ids, policy.chance).apart
+
+
+def _run_each(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     notes: list[str] = []
     for check in CHECKS:
         finding = check(dataset, question, policy)

@@ -35,7 +35,7 @@ from richter.claims import (
 from richter.errors import InputError
 from richter.evidence._calibration_evidence import estimate_ece
 from richter.evidence._checks import compares_within_raters, has_own_items, is_unpaired, shared_by
-from richter.evidence._facts import lacking_grades, outcomes_of, rated_pair, sample_of
+from richter.evidence._facts import has_all_grades, lacking_grades, outcomes_of, rated_pair, sample_of
 from richter.evidence._policy import Policy
 from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
@@ -58,23 +58,26 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
         return _estimate_total(dataset, question, policy, sample)
     found = _estimate(dataset, question, policy, sample)
     lacking = _counted_as_worst(dataset, question, policy, sample)
-    if lacking.any():
+    if lacking is not None:
         found = _both_ways(dataset, question, policy, found, lacking)
     if not policy.is_gate or sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
         return found
     if compares_within_raters(dataset, question, policy):
         return found
+    lacking = np.zeros_like(sample.draws) if lacking is None else lacking
     others = [k for k, name in enumerate(dataset.conditions) if name != question.conditions[-1]]
     lacking[:, others] = 0  # what the baseline lacks is left out: counted as wrong it would favour the candidate
     ends = [_asked_of(dataset, question, filled_sample(dataset, question.measure, lacking, e)) for e in ENDS]
     return with_gate_limit(found, *ends, conditions=question.conditions)
 
 
-def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray:
-    """The missing grades that a claim must also hold with at the worse end, by item and condition: all, or none."""
-    if policy.is_both_ways and sample.metric.worst is not None and policy.about != "new-runs":
-        return lacking_of(dataset, question, policy)
-    return np.zeros_like(sample.draws)
+def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray | None:
+    """The missing grades that a claim must also hold with at the worse end, or None."""
+    counts = policy.is_both_ways and sample.metric.worst is not None and policy.about != "new-runs"
+    if not counts or has_all_grades(dataset, question.measure):
+        return None
+    lacking = lacking_of(dataset, question, policy)
+    return lacking if lacking.any() else None
 
 
 def estimate_subgroups(
@@ -91,7 +94,7 @@ def estimate_subgroups(
 
     sample = sample_of(dataset, question.measure)
     lacking, ignoring = _counted_as_worst(dataset, question, policy, sample), differences(sample)
-    if not lacking.any():
+    if lacking is None:
         return ignoring
     return subgroups_both_ways(ignoring, differences(filled_sample(dataset, question.measure, lacking)))
 

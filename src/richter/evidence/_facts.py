@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc
 
+from richter._special import chdtrc
 from richter.claims import (
     MIN_RATED,
     Alignment,
@@ -42,6 +42,7 @@ __all__ = [
     "graded_grid",
     "graded_rows",
     "group_shares",
+    "has_all_grades",
     "has_shared_items",
     "label_conflicts",
     "lacking_grades",
@@ -403,6 +404,21 @@ def lacking_grades(
             "absent": int(gone.sum()),
         }
     return LackingGrades(lacking=lacking, expected=int(expected.sum()), kinds=kinds)
+
+
+@once
+def has_all_grades(dataset: Dataset, measure: str) -> bool:
+    """Whether all conditions have as many grades of every item as answers, by nobody who is known.
+
+    Then no condition lacks anything, and nothing but its grades tells it from another.
+    """
+    row = measure_words(measure)
+    if row.estimator != "mean" or row.source != "score" or not dataset.ratings.is_empty():
+        return False
+    sample, (rows, failed) = sample_of(dataset, measure), row_counts(dataset)
+    is_whole = np.ptp(rows) == 0 and not failed.any() and np.array_equal(rows, sample.draws)
+    by_judges = sample.outcomes.judges or sample.outcomes.label is not None
+    return bool(is_whole and not by_judges and (expected_draws(dataset) == rows.flat[0]).all())
 
 
 # ------------------------------------------------------------------ human labels

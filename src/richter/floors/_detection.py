@@ -6,8 +6,8 @@ import math
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc, ndtri
 
+from richter._special import bdtr, bdtrc, ndtri
 from richter.floors._check import check_n, check_share
 from richter.records import Result
 from richter.stats import Floats

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.errors import InputError
 from richter.floors._check import check_level
 from richter.records import counted

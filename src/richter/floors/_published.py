@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from scipy.special import ndtr
-
+from richter._special import ndtr
 from richter.claims import METRICS, Asked, Evidence, Question, decide
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_share

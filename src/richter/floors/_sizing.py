@@ -7,8 +7,8 @@ import sys
 from bisect import bisect_left
 
 import numpy as np
-from scipy.special import betaincc, chdtri, ndtri
 
+from richter._special import betaincc, chdtri, ndtri
 from richter.claims import equivalence_size
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr
 
+from richter._special import bdtr
 from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, p_value
 from richter.errors import InputError, TooFewErrors
 from richter.floors._condition_floor import item_shares

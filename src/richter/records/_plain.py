@@ -6,6 +6,7 @@ Model output is untrusted: it is made harmless before a person's terminal, a log
 import collections.abc as abc
 import dataclasses
 import enum
+import functools
 import json
 import math
 import os
@@ -150,30 +151,35 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 )
 
 
-_UNSET: dict[Any, dict[str, Any]] = {}  # of each type its fields and what they are where nobody sets them
+@functools.cache
+def _unset(of: type) -> dict[str, Any]:
+    """The fields of a type and what they are where nobody sets them."""
+    return {f.name: f.default for f in dataclasses.fields(of)}
+
+
+@functools.cache
+def _written_names(of: type[Result]) -> tuple[tuple[str, str], ...]:
+    """The fields and properties that are written, each with its name there: empty where its own rows are."""
+    names = (name for name in (*_unset(of), *of.derived) if name not in of.unwritten)
+    return tuple((name, "" if name in of.flat else of.named.get(name, name)) for name in names)
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    unset = _UNSET.get(type(value))
-    if unset is None:
-        unset = _UNSET[type(value)] = {f.name: f.default for f in dataclasses.fields(value)}
     if not isinstance(value, Result):
-        return {name: plain(getattr(value, name)) for name in unset}
+        return {name: plain(getattr(value, name)) for name in _unset(type(value))}
     row = {"schema": value.schema} if value.schema else {}
-    for name in (*unset, *value.derived):
-        if name not in value.unwritten:
-            row |= _written_field(value, name)
+    for name, written in _written_names(type(value)):
+        part = getattr(value, name)
+        if name in value.keyed:
+            part = {getattr(one, value.keyed[name]): one for one in part}
+        if written:
+            row[written] = plain(part)
+        else:
+            row |= plain(part) or {}
     if value.always is None:
         return row
+    unset = _unset(type(value))
     return {k: v for k, v in row.items() if k in value.always or not (_is_empty(v) or v == unset.get(k))}
-
-
-def _written_field(value: Result, name: str) -> dict[str, Any]:
-    """What is written of one field: under its name, or its own rows where it is flat."""
-    part = getattr(value, name)
-    if name in value.keyed:
-        part = {getattr(one, value.keyed[name]): one for one in part}
-    return (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
 
 
 def _is_empty(value: Any) -> bool:

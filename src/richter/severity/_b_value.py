@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
 
+from richter._special import chdtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, betaincinv
 
+from richter._special import bdtrc, betaincinv
 from richter.claims import Evidence, p_value
 from richter.records import Interval
 from richter.severity._given_error import Paired, align_pair, severe_rate

@@ -21,8 +21,8 @@ import math
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, ndtr
 
+from richter._special import chdtrc, ndtr
 from richter.errors import TooFewErrors
 from richter.records import Result, counted
 from richter.severity._b_value import TOLERANCE, resampled_counts

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.claims import Evidence
 from richter.records import Interval, counted
 from richter.stats import Bools, Floats

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, stdtr, stdtrit
 
+from richter._special import betaincinv, stdtr, stdtrit
 from richter.claims import Evidence, single_draw_error, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit

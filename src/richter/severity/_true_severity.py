@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
+from richter._special import ndtri
 from richter.claims import Evidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Unit

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import fdtri, ndtri
 
+from richter._special import fdtri, ndtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown, counted
 from richter.stats._arrays import Floats, Ints

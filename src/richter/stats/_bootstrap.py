@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from richter._special import ndtr, ndtri
 from richter.errors import InputError
 from richter.records import Interval, Shown
 from richter.stats._arrays import Floats, Indices

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
+from richter._special import ndtr, ndtri
 from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
 from richter.stats._arrays import Floats, Indices

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
 
+from richter._special import ndtri, stdtrit
 from richter.errors import InputError
 from richter.records import Interval
 from richter.stats._arrays import Bools, Floats, Indices

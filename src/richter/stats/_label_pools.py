@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, ndtri
 
+from richter._special import betaincinv, ndtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, counted
 from richter.stats._arrays import Bools, Floats, Indices

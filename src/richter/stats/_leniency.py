@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, ndtri
 
+from richter._special import chdtrc, ndtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown, counted
 from richter.stats._agreement import ratings_table

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, gammaincinv, ndtri, stdtrit
 
+from richter._special import betaincinv, gammaincinv, ndtri, stdtrit
 from richter.errors import InputError
 from richter.records import Interval
 

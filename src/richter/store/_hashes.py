@@ -58,6 +58,7 @@ TABLES = {
 _REAL = frozenset(["money_usd", "latency_s", "created_at", "severity", "started_at", "ended_at", "value"])
 
 COLUMNS = {name: table.columns.split() for name, table in TABLES.items()}
+_REALS = {name: [k for k, column in enumerate(columns) if column in _REAL] for name, columns in COLUMNS.items()}
 _KEYS = {
     name: operator.itemgetter(*(COLUMNS[name].index(part) for part in table.key.split()))
     for name, table in TABLES.items()
@@ -92,14 +93,19 @@ def _insert_hash(name: str) -> str:
 
 def _to_stored(table: str, values: Sequence[Any]) -> list[Any]:
     """Values as a database gives them back: numbers of a column of reals as such."""
-    return [float(v) if name in _REAL and v is not None else v for name, v in zip(COLUMNS[table], values, strict=True)]
+    stored = list(values)
+    for k in _REALS[table]:
+        stored[k] = None if stored[k] is None else float(stored[k])
+    return stored
 
 
 def _hash_record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
     """(key, hash) of a record as a database gives it."""
     if table == "failures":
         stored = [int(v) if isinstance(v, bool) else v for v in stored]  # PostgreSQL's given_up
-    text = _encode([0.0 if isinstance(v, float) and v == 0 else v for v in stored])  # SQLite keeps no sign of a zero
+    if any(stored[k] == 0 for k in _REALS[table]):
+        stored = [0.0 if isinstance(v, float) and v == 0 else v for v in stored]  # SQLite keeps no sign of a zero
+    text = _encode(stored)
     if b"\\u0000" in text:
         text = text.replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
     digest = hashlib.sha256(table.encode() + text).hexdigest()[:40]
@@ -143,7 +149,7 @@ class HashedTransaction:
                 for table in TABLES:
                     self._remember(table, self.rows(select(table)))
         for table, hashes in self._hashes.items():
-            self.many(_insert_hash(table), hashes)
+            self.many(_insert_hash(table), sorted(hashes, key=operator.itemgetter(1)))  # in the order of the index
         return True
 
     def _has_hashes(self) -> bool:

@@ -169,6 +169,7 @@ class SqliteDatabase:
             return
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
+        db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
         for number, (name, script) in enumerate(MIGRATIONS[version:], start=version + 1):
             db.executescript(
                 f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {script} "  # constants, not input

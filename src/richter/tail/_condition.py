@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
+from richter._special import ndtr
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats import Floats

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import eval_legendre, roots_legendre
+from scipy.special import roots_legendre
 
+from richter._special import eval_legendre
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
 
+from richter._special import ndtri, stdtrit
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
+from richter._special import ndtr, ndtri
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, logit
 
+from richter._special import bdtrc, logit
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats

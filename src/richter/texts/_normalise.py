@@ -1,5 +1,6 @@
 """One form for answers that say the same (case, accents, articles, number words, dates), and what is no answer."""
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -187,23 +188,28 @@ def _statements(text: str) -> Iterator[str]:
     if plain.strip(" .!?") in _NO_ANSWER:
         return
     sentences = _sentences(plain)
-    for sentence in sentences:
+    first = list(itertools.islice(sentences, 2))
+    for sentence in itertools.chain(first, sentences):
         rest = _without_disclaimer(sentence)
         # two letters in a row are a word in any case; working out the words takes ten times as long
         says_something = _LETTERS.search(rest) or content_words(rest)
-        if says_something and (not rest.endswith("?") or len(sentences) == 1):
+        if says_something and (not rest.endswith("?") or len(first) == 1):
             yield rest
 
 
-def _sentences(plain: str) -> list[str]:
-    """The sentences of a text; an abbreviation ends none."""
-    sentences: list[str] = []
-    for part in _SENTENCE_END.split(plain.strip()):
-        if sentences and _ABBREVIATION.search(sentences[-1][-8:]):
-            sentences[-1] += " " + part
+def _sentences(plain: str) -> Iterator[str]:
+    """The sentences of a text, each found when it is asked for; an abbreviation ends none."""
+    plain, start, sentence = plain.strip(), 0, ""
+    for start_of_gap, end in itertools.chain((m.span() for m in _SENTENCE_END.finditer(plain)), [(len(plain),) * 2]):
+        part, start = plain[start:start_of_gap], end
+        if sentence and _ABBREVIATION.search(sentence[-8:]):
+            sentence += " " + part
         elif part:
-            sentences.append(part)
-    return sentences
+            if sentence:
+                yield sentence
+            sentence = part
+    if sentence:
+        yield sentence
 
 
 def _without_disclaimer(sentence: str) -> str:

@@ -35,8 +35,9 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
     """A claim in a few sentences; `is_real`: a difference is shown although it is within the margin."""
     evidence, words, is_difference = asked.known, asked.words, len(claim.conditions) == 2
     assert claim.interval is not None
-    basis = describe_basis(asked)
-    span = describe_span(words, evidence.estimate, claim.interval, is_difference=is_difference, basis=basis)
+    span = describe_span(
+        words, evidence.estimate, claim.interval, is_difference=is_difference, basis=describe_basis(asked)
+    )
     if claim.verdict is Verdict.EQUIVALENT:
         text = _describe_equivalent(asked, words, span)
         text += " The difference is real but within the margin." if is_real else ""
@@ -45,7 +46,7 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
         is_name = len(claim.conditions) == 2 and not text.startswith("neither of ")  # a name stays as it is written
         text = _with_judge(asked, text) if evidence.judged or is_name else text[0].upper() + text[1:]
     else:
-        text = _describe_inconclusive(asked, words, claim, basis)
+        text = _describe_inconclusive(asked, words, claim, span)
     return " ".join(filter(None, (text, *_extra_sentences(asked, claim), describe_judge_bias(claim, asked.metric))))
 
 
@@ -79,18 +80,15 @@ def _describe_equivalent(asked: Asked, words: Metric, span: str) -> str:
     return f"By the judge's grades, {text}" if asked.known.judged else text[0].upper() + text[1:]
 
 
-def _describe_inconclusive(asked: Asked, words: Metric, claim: Claim, basis: str) -> str:
+def _describe_inconclusive(asked: Asked, words: Metric, claim: Claim, span: str) -> str:
     """That nothing is shown, which way the estimate points, and how far both may lie apart."""
     question, evidence = asked.question, asked.known
     assert claim.interval is not None
     lead = f"{INCONCLUSIVE} by the judge's grades" if evidence.judged else INCONCLUSIVE
-    is_difference = len(question.conditions) == 2
-    if is_difference and question.value == 0:
+    if len(question.conditions) == 2 and question.value == 0:
         shown = digits_by_width(words, claim.interval.low, claim.interval.high)
         gap = describe_gap(shown, question.conditions, evidence.estimate)
-        ends = describe_span(words, evidence.estimate, claim.interval, is_difference=True, basis=basis)
-        return f"{lead}: {gap} {ends[ends.index('(') :]}."
-    span = describe_span(words, evidence.estimate, claim.interval, is_difference=is_difference, basis=basis)
+        return f"{lead}: {gap} {span[span.index('(') :]}."
     return f"{lead}: the data do not show that {_statement(asked, words, Verdict.UNDECIDED)}: {span}."
 
 

@@ -1,6 +1,7 @@
 """Amounts, intervals, levels and sizes as people read them: the parts that every sentence is made of."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 
@@ -36,8 +37,13 @@ def digits_by_width(words: Metric, *ends: float, stated: float | None = None) ->
     width = max(finite) - min(finite) if len(finite) > 1 else 0.0
     has_unit = words.suffix in (" points", "%")
     digits = words.digits if width <= 0 else min(max(1 - math.floor(math.log10(width)), int(has_unit)), 8)
-    found = dataclasses.replace(words, digits=digits)
+    found = _with_digits(words, digits)
     return found if stated is None else found.telling(stated=stated)
+
+
+@functools.lru_cache(maxsize=256)
+def _with_digits(words: Metric, digits: int) -> Metric:
+    return dataclasses.replace(words, digits=digits)
 
 
 def unit_of(words: Metric, *, is_difference: bool) -> str:

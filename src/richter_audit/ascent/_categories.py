@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.records import Interval
 from richter.store import RunLike
 from richter_audit.ascent._frame import drawable_rows

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
+from richter._special import ndtri
 from richter.records import Interval, Result
 
 __all__ = ["PopulationRate", "population_rate"]

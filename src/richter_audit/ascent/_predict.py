@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import expit
 from scipy.stats import rankdata
 
+from richter._special import expit
 from richter.errors import TooFewErrors
 from richter.records import Result
 

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
 
