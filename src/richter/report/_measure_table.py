@@ -1,5 +1,6 @@
 """All measures side by side: a row for each condition, a column for each measure, small bars, and what was shown."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -100,7 +101,8 @@ def _rail(figures: Sequence[Any]) -> Ends:
     highs = [f["interval"]["high"] for f in known if isinstance(f.get("interval"), Mapping)]
     highs += [f["estimate"] for f in known]
     top = max((float(h) for h in highs if isinstance(h, int | float)), default=1.0)
-    return 0.0, next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+    size = 10 ** math.floor(math.log10(top)) if top > 0 else 1.0
+    return 0.0, next(size * k for k in (1, 2, 2.5, 5, 10) if top <= size * k * (1 + 1e-9))
 
 
 def _cell(value: Any, measure: str, ends: Ends) -> dict[str, Any]:
