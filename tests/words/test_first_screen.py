@@ -337,7 +337,7 @@ def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     conditions = [{"name": n, "scored": scored, "measures": {"mean_score": scored}} for n in ("old", "new")]
     table = first_screen({**of(shown), "conditions": conditions})["table"]
     assert table["rows"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
-    assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": "1 to 5"}]
+    assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": ""}]
 
 
 def test_a_cell_is_marked_only_where_a_claim_shows_it_by_hand() -> None:

@@ -40,8 +40,10 @@ def measure_table(document: Document) -> dict[str, Any]:
         for measure, cell in zip(measures, row["cells"], strict=True):
             cell["is_judged"] = measure in judged
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
+    titles = {m: describe_measure_title(m, measured) for m in measures}
+    ends = {m: rail_words(m, rails[m]) for m in measures}
     return {
-        "columns": [{"title": describe_measure_title(m, measured), "rail": rail_words(m, rails[m])} for m in measures],
+        "columns": [{"title": titles[m], "rail": "" if f"({ends[m]})" in titles[m] else ends[m]} for m in measures],
         "rows": rows,
         "words": describe_marks(
             control, is_marked=is_marked, n_conditions=len(conditions), is_judged=bool(judged & set(measures))

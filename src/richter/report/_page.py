@@ -40,6 +40,7 @@ from richter.words._page_texts import (
     describe_confidence,
     describe_evidence,
     describe_repeats,
+    describe_severe_rates,
     describe_shared_changes,
     method_rows,
     signature_rows,
@@ -214,6 +215,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
             if content
             else {"reason": "This run holds nothing for it.", "remedy": "richter audit"}
         )
+    leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
     many = len(document.get("conditions") or ()) > 1
     is_open = [f for f in shown if not f["folded"]] or shown[:1]
     if len(is_open) == 1 and len(is_open[0]["panels"]) == 1:  # beside one small figure there is room for a second
@@ -223,7 +225,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
         "failed": failed,
         "title": title,
         "lead": lead,
-        "words": with_terms(describe_confidence(document)) if key == "calibration" and many else "",
+        "words": with_terms(leads[key](document)) if key in leads and many else "",
         "missing": {k: printable(str(missing.get(k) or ""), limit=400) for k in ("reason", "remedy")},
         "figures": shown,
         "open": is_open,

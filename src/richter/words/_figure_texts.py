@@ -330,7 +330,7 @@ def describe_reliability(
         "How often answers are right at each confidence, with 95% CI. Below the dashed line a model is overconfident. "
         f"Grey columns count answers; the tallest holds {top:,}."
     )
-    reading += f" No diagram: {among(undrawn)}, with one confidence for all answers." if undrawn else ""
+    reading += f" Not drawn, with one confidence for all answers: {among(undrawn)}." if undrawn else ""
     known = [(c, source, f["debiased"], f) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
     if not has_enough:
         return "There are too few answers to draw calibration.", ""

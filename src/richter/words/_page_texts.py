@@ -37,12 +37,12 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
         (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
-        ("Other measures", printable(str(first.get("others") or ""), limit=600)),
         ("Reason to doubt", printable(str(first.get("doubt") or ""), limit=300)),
         ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
         ("Questions", printable(str(first.get("sizes") or ""), limit=300)),
+        ("Other measures", printable(str(first.get("others") or ""), limit=600)),
         ("Most often wrong", _describe_weakest(conditions) if len(conditions) == 2 else ""),
     ]
     return [(term, text) for term, text in rows if text]
@@ -417,12 +417,14 @@ def describe_levels(document: Document) -> str:
     if usual is None:
         return ""
     misses = number(100 * (1 - usual))
-    text = f"Bars show the {describe_level(usual)} CI: the values that fit the data. It misses the truth in at most {misses} of 100 such studies."
+    fits = f"Bars show the {describe_level(usual)} CI: the values that fit the data."
+    text = f"{fits} It misses the truth in at most {misses} of 100 such studies."
     wider = {level for c in claims if c.get("interval") and (level := _level_of(c)) is not None and level > usual}
     if not wider:
         return text
     ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
-    return f"{text} Comparisons share one risk of {misses}% (Holm), so intervals of differences are wider: {' to '.join(ends)}."
+    wide = f"so intervals of differences are wider: {' to '.join(ends)}."
+    return f"{text} Comparisons share one risk of {misses}% (Holm), {wide}"
 
 
 def _level_of(value: Any) -> float | None:
@@ -583,7 +585,7 @@ def describe_condition(condition: Document) -> str:
     if condition.get("simulated"):
         parts.append("simulated")
     if worst := describe_worst_group(condition):
-        parts.append(f"weakest in {worst}")
+        parts.append(f"most often wrong in {worst}")
     return ", ".join(parts)
 
 
