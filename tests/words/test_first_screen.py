@@ -69,7 +69,13 @@ def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
 def test_what_was_not_shown_is_named_once_by_hand() -> None:
     waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043)
     words = lines_of(of(waiting))
-    assert set(words) == {"Which is better", "Severe errors", "Questions", "Most often wrong", "Next"}  # the headline says it
+    assert set(words) == {
+        "Which is better",
+        "Severe errors",
+        "Questions",
+        "Most often wrong",
+        "Next",
+    }  # the headline says it
     other = dataclasses.replace(waiting, measure="ece", primary=False)
     assert lines_of(of(waiting, other))["Inconclusive"] == "Calibration error."
 
@@ -158,7 +164,9 @@ def test_ranks_stand_beside_the_values_with_their_ranges_by_hand() -> None:
 
 def test_wider_levels_are_explained_once_by_hand() -> None:
     wide = without_marks(first_screen(board({("a", "b"): 0.1, ("a", "c"): 0.2, ("b", "c"): 0.1}))["levels"])
-    assert wide.startswith("Bars show the 95% CI: the values that fit the data. It misses the truth in at most 5 of 100")
+    assert wide.startswith(
+        "Bars show the 95% CI: the values that fit the data. It misses the truth in at most 5 of 100"
+    )
     assert wide.endswith("share one risk of 5% (Holm), so intervals of differences are wider: 99%.")
     usual = without_marks(first_screen(of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)))["levels"])
     assert "Holm" not in usual
