@@ -346,7 +346,8 @@ def _name_pair(tables: Dataset, claims: Sequence[Claim]) -> str:
     """How a command names the data of a gate: of more than two conditions with the two that it compares."""
     pairs = {c.conditions for c in claims if len(c.conditions) == 2}
     again = name_again(tables)
-    return f"{again} {shlex.join(*pairs)}" if again and len(tables.conditions) > 2 and len(pairs) == 1 else again
+    is_part = tables.whole is not None or len(tables.conditions) > 2
+    return f"{again} {shlex.join(*pairs)}" if again and is_part and len(pairs) == 1 else again
 
 
 def _exit_code(outcome: GateOutcome, on_undecided: str, *, is_stopped: bool) -> int:
