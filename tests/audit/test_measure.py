@@ -440,7 +440,7 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
     lock_plan(path, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
     found = measured(run, plan=path, only=["floors"])
     assert found["signature"]["requirement"] == (
-        "error rate of simulated 02 is below 90%; catastrophic rate of simulated 02 is below 0.1%"
+        "error rate of simulated 02 is below 90%; rate of severe errors of simulated 02 is below 0.1%"
     )
     assert found["signature"]["verdicts"][0] == "verified"
     assert [f["section"] for f in found["claims"][:2]] == ["requirements", "requirements"]

@@ -360,7 +360,7 @@ def test_a_limit_is_printed_as_it_was_stated(limit: float, said: str) -> None:
         family="requirement",
     )  # fmt: skip
     (claim,) = decide([asked])
-    assert f"catastrophic rate of a is {said} (one-sided 95%: at most 0.0075%, " in claim.sentence
+    assert f"rate of severe errors of a is {said} (one-sided 95%: at most 0.0075%, " in claim.sentence
     assert claim.verdict is (Verdict.VERIFIED if limit > 1 - 0.05 ** (1 / 40_000) else Verdict.UNDECIDED)
 
 

@@ -45,7 +45,7 @@ def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) ->
     for rate in ("0.02", "2%", "2pp"):
         code, said = run(capsys, f"size --rate {rate} --half-width 1pt")
         assert (code, "792 questions" in said, "95% CI 1.23% to 3.23%" in said) == (0, True, True)
-    assert run(capsys, "size --below 1%")[1].startswith("You need 299 questions with at most 0 errors")
+    assert run(capsys, "size --below 1%")[1].startswith("You need 299 questions with no error")
     assert run(capsys, "size --margin 2pt --accuracy 85% 87%")[0] == 0
 
 

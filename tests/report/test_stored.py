@@ -27,7 +27,7 @@ FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
         "heading": ("8.3% against 20.0%",),
         "severity": ("35.0% (95% CI 24.2% to 47.6%)", "46.7%"),
         "calibration": ("36 points", "56% sure"),
-        "Inconclusive": ("Catastrophic rate",),
+        "Inconclusive": ("Rate of severe errors",),
         "Next": ("454",),
     },
     "prompts": {

@@ -69,7 +69,13 @@ def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
 def test_what_was_not_shown_is_named_once_by_hand() -> None:
     waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043)
     words = lines_of(of(waiting))
-    assert set(words) == {"Which is better", "Severe errors", "Most often wrong", "Next"}  # the headline says it
+    assert set(words) == {
+        "Which is better",
+        "Severe errors",
+        "Questions",
+        "Most often wrong",
+        "Next",
+    }  # the headline says it
     other = dataclasses.replace(waiting, measure="ece", primary=False)
     assert lines_of(of(waiting, other))["Inconclusive"] == "Calibration error."
 
@@ -137,35 +143,31 @@ def test_a_ranking_draws_every_condition_that_the_first_screen_names() -> None:
     assert rows == [*range(10), 19]
 
 
-def test_ranks_are_drawn_with_their_ranges_and_the_top_two_get_a_size_by_hand() -> None:
-    """c0 and c1 share ranks 1 and 2. 0.02 takes 900 questions, so 0.01 takes 3,600."""
+def test_ranks_stand_beside_the_values_with_their_ranges_by_hand() -> None:
+    """c0 and c1 share ranks 1 and 2: a column of ranks stands right of the values."""
     names = ("c0", "c1", "c2")
     whole = document(names)
     for k, condition in enumerate(whole["conditions"]):
         condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.01 * k}
-    top = {"measure": "accuracy", "primary": True, "conditions": ["c1", "c0"], "verdict": "undecided"}
-    top |= {"estimate": -0.01, "needed": 900, "needed_for": 0.02, "unit": "item", "interval": None}
     ranks = {"c0": [1, 2], "c1": [1, 2], "c2": [3, 3]}
-    own = {"claims": [top], "ranks": ranks, "level": 0.95, "groups": [["c0", "c1"], ["c2"]]}
+    own = {"claims": [], "ranks": ranks, "level": 0.95, "groups": [["c0", "c1"], ["c2"]]}
     drawn = figures({**whole, "sections": {"floors": {"comparison": own}}})["floors-ranking"]
-    panel = drawn.panels[1]
-    assert [m.at for m in panel.marks if m.kind == "span"] == [[(1, 0), (2, 0)], [(1, 1), (2, 1)], [(3, 2), (3, 2)]]
-    assert [m.text for m in panel.marks if m.kind == "label"] == ["1 to 2", "1 to 2", "3"]
-    assert panel.x.ticks() == [1, 2, 3]
-    assert "95%" in panel.x.title
+    labels = [m for m in drawn.panels[0].marks if m.kind == "label"]
+    assert [m.text for m in labels if m.faint] == ["rank", "1 to 2", "1 to 2", "3"]
+    assert [m.at[0][2] for m in labels if not m.faint] == [1, 1, 1]  # the values leave the last column to the ranks
+    assert drawn.panels[0].columns == 2
     assert [row["rank"] for row in drawn.rows] == ["1 to 2", "1 to 2", "3"]
-    assert "If c0 and c1 really differ by 1.0 points, about 3,600 questions separate them" in drawn.reading
-    decided = {**own, "claims": [{**top, "verdict": "verified"}]}
-    again = figures({**whole, "sections": {"floors": {"comparison": decided}}})["floors-ranking"]
-    assert "separate" not in again.reading
     unranked = figures({**whole, "sections": {"floors": {"comparison": {**own, "ranks": {}}}}})["floors-ranking"]
-    assert all("rank" not in p.x.title for p in unranked.panels)
+    assert unranked.panels[0].columns == 1
+    assert all("rank" not in row for row in unranked.rows)
 
 
 def test_wider_levels_are_explained_once_by_hand() -> None:
     wide = without_marks(first_screen(board({("a", "b"): 0.1, ("a", "c"): 0.2, ("b", "c"): 0.1}))["levels"])
-    assert wide.startswith("95% CI: the values that fit the data. It misses the truth in at most 5 of 100")
-    assert wide.endswith("share one risk of 5% (Holm). So some intervals are wider: 99%.")
+    assert wide.startswith(
+        "Bars show the 95% CI: the values that fit the data. It misses the truth in at most 5 of 100"
+    )
+    assert wide.endswith("share one risk of 5% (Holm), so intervals of differences are wider: 99%.")
     usual = without_marks(first_screen(of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)))["levels"])
     assert "Holm" not in usual
 
@@ -343,7 +345,7 @@ def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     conditions = [{"name": n, "scored": scored, "measures": {"mean_score": scored}} for n in ("old", "new")]
     table = first_screen({**of(shown), "conditions": conditions})["table"]
     assert table["rows"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
-    assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": "1 to 5"}]
+    assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": ""}]
 
 
 def test_a_cell_is_marked_only_where_a_claim_shows_it_by_hand() -> None:

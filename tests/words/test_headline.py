@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from richter.claims import METRICS, claim_words, measure_words
-from richter.records import Claim, Hypothesis, Interval, Reckoning, SizeStep, Verdict
-from richter.words import answer, describe_counts, first_lines, rail, side
+from richter.records import Claim, Hypothesis, Interval, Reckoning, SizeStep, Verdict, plain
+from richter.words import answer, describe_counts, first_lines, lines_below, rail, side
 
 
 def claim(measure: str, estimate: float, verdict: Verdict, **more: object) -> Claim:
@@ -375,12 +375,17 @@ def test_other_measures_that_tell_several_apart_are_in_the_headline() -> None:
     ]
     names = ("a", "b", "c")
     on_severity = "on mean severity of all answers."
-    assert answer([*open_pairs, *lower], conditions=names).endswith(f" Other measures: c is best {on_severity}")
+    assert first_lines([*open_pairs, *lower], conditions=names).others == f"c is best {on_severity}"
+    errors = [dataclasses.replace(c, measure="severity_given_error") for c in lower]
+    both = first_lines([*open_pairs, *lower, *errors], conditions=names)  # who leads is said once
+    assert both.others == "c is best on mean severity of all answers and mean severity of errors."
+    assert "best" not in both.headline
+    assert lines_below(plain(both))[0] == f"Other measures: {both.others}"
     against_a = [open_pairs[0], open_pairs[2], lower[0]]
-    assert answer(against_a, conditions=names, control="a").endswith(f" Other measures: c is better {on_severity}")
+    assert first_lines(against_a, conditions=names, control="a").others == f"c is better {on_severity}"
     turned = [dataclasses.replace(lower[0], estimate=0.3, values=(0.3, 0.6))]
-    assert answer([*against_a[:2], *turned], conditions=names, control="a").endswith(f"c is worse {on_severity}")
-    assert "Other measures" not in answer(open_pairs, conditions=names)
+    assert first_lines([*against_a[:2], *turned], conditions=names, control="a").others == f"c is worse {on_severity}"
+    assert first_lines(open_pairs, conditions=names).others == ""
 
 
 def test_a_measure_that_only_an_unchecked_judge_gave_is_never_a_fact() -> None:
@@ -394,9 +399,9 @@ def test_a_measure_that_only_an_unchecked_judge_gave_is_never_a_fact() -> None:
         for p in (("a", "c"), ("b", "c"))
     ]
     marked = "on mean severity of all answers (unchecked judge)."
-    assert answer([*open_pairs, *lower], conditions=names).endswith(f" Other measures: c is best {marked}")
+    assert first_lines([*open_pairs, *lower], conditions=names).others == f"c is best {marked}"
     against_a = [open_pairs[0], open_pairs[2], lower[0]]
-    assert answer(against_a, conditions=names, control="a").endswith(f"c is better {marked}")
+    assert first_lines(against_a, conditions=names, control="a").others == f"c is better {marked}"
     two = [claim("accuracy", 0.01, Verdict.UNDECIDED), shown("mean_severity", 0.4, primary=False, judged=judge)]
     loss = "Other losses: more severe over all answers"
     assert answer(two, conditions=("old", "new")).endswith(f"{loss} (unchecked judge).")

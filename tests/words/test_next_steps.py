@@ -33,7 +33,7 @@ def step(outcome: Verdict, claim: Claim = REQUIREMENT, **more: object) -> str:
         (Verdict.REFUTED, {}, {}, "Next: do not merge. See what broke: richter report a.csv b.csv -o page.html"),
         (Verdict.REFUTED, {}, {"again": ""}, "Next: do not merge. See what broke."),
         (Verdict.UNDECIDED, {}, {},
-         "Next: do not merge yet. Add questions, to about 5,000 questions in all: richter size a.csv b.csv"),
+         "Next: do not merge yet. Add questions until there are about 5,000 questions: richter size a.csv b.csv"),
         (Verdict.UNDECIDED, {"missing": {"new": 30}, "without_missing": WAY}, {},
          ("Next: do not merge yet. Ask the 30 missing questions again, or say how they went missing: "
          "--missing at-random")),

@@ -337,9 +337,17 @@ def _report(
         obstacles=tuple(obstacles),
         next_step=describe_gate_next(
             claims, outcome=outcome.verdict, is_judge_only=outcome.is_judge_only, obstacles=obstacles,
-            again=name_again(tables), has_texts=tables.has_texts,
+            again=_name_pair(tables, claims), has_texts=tables.has_texts,
         ),
     )  # fmt: skip
+
+
+def _name_pair(tables: Dataset, claims: Sequence[Claim]) -> str:
+    """How a command names the data of a gate: of more than two conditions with the two that it compares."""
+    pairs = {c.conditions for c in claims if len(c.conditions) == 2}
+    again = name_again(tables)
+    is_part = tables.whole is not None or len(tables.conditions) > 2
+    return f"{again} {shlex.join(*pairs)}" if again and is_part and len(pairs) == 1 else again
 
 
 def _exit_code(outcome: GateOutcome, on_undecided: str, *, is_stopped: bool) -> int:

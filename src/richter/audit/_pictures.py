@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from richter.records import Mark, refusals
+from richter.records import Mark, plain, refusals
+from richter.words import lines_below
 
 Picture = tuple[list[str], list[Mark]]
 
@@ -53,17 +54,15 @@ def _marks(claims: Iterable[Claim]) -> list[Mark]:
 def compare_picture(report: CompareReport) -> Picture:
     """Every claim, the differences by measure, and the error rate of each condition."""
     refused = [f"Not compared: {line}." for line in refusals((r.conditions, r.reason) for r in report.refused)]
-    first = report.first_lines
-    sentences = list(filter(None, (first.headline, first.counts, first.sizes)))
+    sentences = [report.first_lines.headline, *lines_below(plain(report.first_lines))]
     sentences += [c.sentence for c in report.claims if not c.primary or len(report.conditions) > 2][:12]
     return sentences + refused, _marks(report.claims) + _summaries(report.conditions.values())
 
 
 def results_picture(report: RunResults) -> Picture:
     """The answer, and every claim."""
-    return list(filter(None, (report.answer, report.first_lines.counts, report.first_lines.sizes))), _marks(
-        page.claim for page in report.claims
-    )
+    sentences = [report.answer, *lines_below(plain(report.first_lines))]
+    return sentences, _marks(page.claim for page in report.claims)
 
 
 def severity_picture(report: SeverityReport) -> Picture:

@@ -181,7 +181,7 @@ def _read(
         dated = _with_dates(frame, date)
         if dated is not None:
             column, dates = dated
-            notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
+            notes.append(f"one entry for each {printable(column, limit=40)} of {place.name}")
             yield from _entries_by_date(place, frame.drop(column).with_columns(dates), options)
             return
     tables = read_tables(place, options=options)

@@ -103,7 +103,7 @@ def describe_false_alarms(*, level: float, entries: str, measures: int) -> str:
     """How often a series like this one raises a false alarm."""
     together = f" in any of its {measures} measures" if measures > 1 else ""
     most = f"at most {100 * (1 - level):.3g}% of cases"
-    return f"{entries}. A series without a change ever raises a false alarm{together} in {most}."
+    return f"{entries}. A series without a change raises a false alarm{together} in {most}."
 
 
 def describe_watch_next(exit_code: int, changed: str | None) -> str:

@@ -179,8 +179,8 @@ def safe_threshold(
         )
         if held_out >= needed:
             reason = (
-                f"above {thresholds[best]:.6g}, the best place, {wrong} of {n} held-out answers are wrong, which "
-                f"allows {at_most(100 * upper)}%"
+                f"above the best one, {thresholds[best]:.6g}, {wrong} of {n} held-out answers are wrong, so up to "
+                f"{at_most(100 * upper)}% may be"
             )
         return SafeThreshold(n=n, wrong=wrong, reason=reason, **common)
     threshold, n, wrong, error, upper = lowest

@@ -169,7 +169,8 @@ METRICS: dict[str, Metric] = {
         _row("mean_score", "bounded", "higher",
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
         _row("catastrophic_rate", "binary", "lower",
-             "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
+             "less often severely wrong | more often severely wrong | equally often severely wrong "
+             "| rate of severe errors",
              _POINTS, _ASKED, source="severity", at=3.0, page_rank=2),
         _row("mean_severity", "ordinal", "lower",
              "less severe over all answers | more severe over all answers | equally severe over all answers "

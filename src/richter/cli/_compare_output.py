@@ -35,7 +35,7 @@ from richter.cli._io import (
 )
 from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
-from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
+from richter.records import Claim, Verdict, counted, markdown_safe, plain, printable, refusals
 from richter.report._markdown import how_read
 from richter.store import is_run
 from richter.tables import ReadOptions, as_options
@@ -47,6 +47,7 @@ from richter.words import (
     describe_registration,
     describe_terms,
     describe_verdict,
+    lines_below,
 )
 from richter.words._page_texts import describe_leads
 
@@ -158,7 +159,8 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
     leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
-    for line in filter(None, (first.headline, first.counts)):
+    above = lines_below({"others": first.others, "counts": first.counts})
+    for line in (first.headline, *above):
         out.print(printable(line), soft_wrap=True)
     out.print()
     if is_pair:
@@ -240,7 +242,7 @@ def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the answer, the claims, one table, the notes."""
     first, conditions = report.first_lines, report.conditions.values()
     lines = [f"## {markdown_safe(first.headline)}", ""]
-    lines += [markdown_safe(line) for line in (first.counts, first.sizes, first.doubt) if line]
+    lines += map(markdown_safe, lines_below(plain(first)))
     lines += ["", *how_read(report.understood, report.notes)]
     if len(report.conditions) == 2:
         for claim in report.claims:

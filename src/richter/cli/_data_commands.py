@@ -15,7 +15,7 @@ from richter.store import run_place
 @click.option(
     "--kind",
     type=click.Choice(["human", "judge", "rule"]),
-    help="Who gave the severities, or those of --as-severity; default a log's judges, and of a table nobody is said.",
+    help="Who gave the severities. By default a log's judges; of a table this stays open.",
 )
 @json_option
 def import_logs() -> None:
@@ -78,9 +78,9 @@ def export() -> None:
 def view() -> None:
     """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
 
-    Given are runs, folders of runs, or files as `richter compare` takes them, which are one run together, kept while
-    the app runs; without any, the runs in the current folder. The app answers on this machine only, to whoever opens
-    the printed address first. Nothing that a model wrote can run in it.
+    Give runs, folders of runs, or files as `richter compare` takes them. Files become one run, which lasts while the
+    app runs. Without any, it shows the runs in the current folder. Only your machine reaches the app: it answers to
+    whoever opens the printed address first. Nothing that a model wrote can run in it.
 
     \b
     Examples:

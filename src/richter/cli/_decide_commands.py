@@ -45,7 +45,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     "--on",
     multiple=True,
     metavar="METRIC",
-    help="The measure that comes first (accuracy, mean_score, ece, mean_severity, money, ...); more may follow.",
+    help="The main measure (accuracy, mean_score, ece, mean_severity, money, ...). Every further --on adds one.",
 )
 @click.option(
     "--about",
@@ -55,7 +55,9 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 )
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")
 @click.option(
-    "--by", metavar="COLUMN", help="Also each value of this column, and whether the difference is the same in all."
+    "--by",
+    metavar="COLUMN",
+    help="Compare inside each value of this column too, and test if the difference is the same in all.",
 )
 @click.option("--adjust", is_flag=True, help="Allow for how hard questions are, as seen by the other models.")
 @click.option(
@@ -67,7 +69,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 @click.option(
     "--chance",
     type=click.FloatRange(0, 1),
-    help="Share right by guessing. Near it, the order of questions can't be checked.",
+    help="The share that guessing gets right. Near it, Richter can't check the order of questions.",
 )
 @click.option(
     "--family",
@@ -81,7 +83,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     type=click.IntRange(1, 1_000_000),
     default=1,
     metavar="N",
-    help="How many you tried, if you show the best one. Intervals get wider for it.",
+    help="How many variants you tried, if you show the best one. Intervals get wider.",
 )
 @click.option(
     "--min-shared",
@@ -98,9 +100,9 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 def compare() -> None:
     """Is the difference between models, prompts or variants real?
 
-    The first line is the answer. A difference is the second minus the first. Answers to the same question are paired,
-    repeats are averaged, groups and weights are allowed for. With several models the table shows which ones the data
-    can't tell apart. Files without a common question are compared without pairs.
+    The first line is the answer. A difference is the second minus the first. Richter pairs answers to the same
+    question, averages repeats, and allows for groups and weights. With several models the table shows which ones the
+    data can't tell apart. Richter compares files that share no question without pairs.
 
     \b
     Examples:
@@ -182,11 +184,13 @@ def gate() -> None:
 @click.option(
     "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
 )
-@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg")
+@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg", help="Format of the figures.")
 @click.option(
-    "--only", metavar="SECTIONS", help="Only these, with commas: severity, tail, calibration, floors, search, judges."
+    "--only",
+    metavar="SECTIONS",
+    help="Only these sections, separated by commas: severity, tail, calibration, floors, search, judges.",
 )
-@click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
+@click.option("--plan", type=click.Path(path_type=Path), help="The plan to check against. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
 @level_option
 @margin_option
@@ -199,10 +203,10 @@ def gate() -> None:
 @engine_options
 @json_option
 def report() -> None:
-    """Everything that a run or files show, as one page that opens offline; also as JSON, Markdown and figures.
+    """Write what a run or files show as one page that opens offline, and as JSON, Markdown and figures.
 
-    It only reads: no model is asked. Without -o the page goes to RUN/report.html, or to report.html for files. An
-    older report is replaced, any other file only with --force. A results document is drawn without the answers.
+    It asks no model. Without -o it writes RUN/report.html, or report.html for files. It replaces an older report, and
+    any other file only with --force. The page of a results document has no answers.
 
     \b
     Examples:
@@ -227,17 +231,17 @@ def report() -> None:
 )
 @margin_option
 @click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
-@click.option("--independent-days", is_flag=True, help="Days do not depend on each other: a change is found sooner.")
-@click.option("--deployed", multiple=True, metavar="DATE", help="There is another model or prompt since this date.")
+@click.option("--independent-days", is_flag=True, help="Assume that days are independent. This finds a change sooner.")
+@click.option("--deployed", multiple=True, metavar="DATE", help="The date from which there is another model or prompt.")
 @level_option
 @json_option
 def watch() -> None:
     """Did it get worse? Follow a model over a SERIES: a folder of runs, a database, files by date, or a table with
     dates.
 
-    You may look as often as you like: a false alarm comes in at most 5% of all series (1 - level). --margin is the
-    loss that matters (5 points if not given); it says how long the last result holds. It only reads. Exit 0: no loss
-    shown. 3: worse. 4: too few data to show a jump of 10 points.
+    Look as often as you like: at most 5% of all series (1 - level) give a false alarm. --margin is the loss that
+    matters, 5 points if not given. With it Richter says how long the last result holds. Exit status: 0 no loss shown,
+    3 worse, 4 too few data to show a jump of 10 points.
 
     \b
     Examples:

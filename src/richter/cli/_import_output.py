@@ -85,7 +85,7 @@ def _show_tables(tables: Dataset, run: Place | None, json_path: str | None, path
     out.print(f"{printable(tables.understood)}.", soft_wrap=True)
     for note in tables.notes:
         out.print(f"! {printable(note)}", soft_wrap=True)
-    out.print(f"{'' if run is None else f'Kept in {printable(target)}. '}Next: {printable(command)}")
+    out.print(f"{'' if run is None else f'Saved in {printable(target)}. '}Next: {printable(command)}")
 
 
 def _show_logs(
@@ -112,4 +112,4 @@ def _show_logs(
         out.print(f"Passed over: {counted(logs.not_logs, 'file')} that are no logs.")
     for problem in problems:
         out.print(f"! {problem}")
-    out.print(f"{'' if run is None else f'Kept in {printable(str(run))}. '}Next: {printable(command)}")
+    out.print(f"{'' if run is None else f'Saved in {printable(str(run))}. '}Next: {printable(command)}")

@@ -45,7 +45,7 @@ def plan_lock() -> None:
     "--on",
     type=one_of("richter.claims", "labelled_measures"),
     metavar="MEASURE",
-    help="What the claim is on; by default what the run is graded by.",
+    help="The measure of the claim. By default the one that the run is graded by.",
 )
 @click.option("--rater", default="", show_default=False, help="Who labels; your user name by default.")
 @click.option("--n", type=click.IntRange(2), default=60, help="Answers in the first sample.")
@@ -56,13 +56,15 @@ def plan_lock() -> None:
 @click.option("--sheet", type=click.Path(path_type=Path), help="Write a blind sheet (CSV) instead of serving a page.")
 @click.option("--import", "source", type=click.Path(path_type=Path), help="Read a filled sheet or a ratings table.")
 def label() -> None:
-    """Label answers by hand, blind, until a claim is decided: who answered and what judges said is hidden.
+    """Label answers by hand until a claim is decided. The page hides who answered and what judges said.
 
-    The claim is on two CONDITIONS (by default the run's first two). The sample is drawn by condition and severity
-    band and shared by all raters, each in their own order; every further batch goes where labels narrow the claim
-    most, and it ends when the claim is decided or --most is reached. The page shows where the claim stands; on it: 0
-    to 4 for the level and a full stop for the half step above it, a letter for the mechanism, Enter to save, U to go
-    back, ? for the scale. Every label is kept at once; close the page whenever you like and start again to go on.
+    The claim is on two CONDITIONS, by default the run's first two. All raters label the same sample, each in an order
+    of their own. Every further batch goes where labels narrow the claim most. Labelling ends when the claim is
+    decided, or at --most answers.
+
+    The page saves each label at once. Close it whenever you like, and start again to go on. Keys: 0 to 4 for the
+    level, a full stop for the half step above it, a letter for the mechanism. Enter saves, U goes back, ? shows the
+    scale.
 
     \b
     Examples:

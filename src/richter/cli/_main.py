@@ -267,10 +267,10 @@ def _root(ctx: click.Context, debug: bool) -> None:
       richter results.csv                      what is in it, and what it shows
       richter compare old.csv new.csv          is the difference real?
       richter report old.eval new.eval         the same as a page
-      richter help p-value                   what a word means
+      richter help p-value                     what a word means
 
     \b
-    Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
+    Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 inconclusive.
     """
     defaults = project_defaults(Path.cwd())
     ctx.ensure_object(dict).update(debug=debug, readings=defaults.pop("read", {}), defaults=defaults)

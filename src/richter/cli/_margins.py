@@ -66,5 +66,5 @@ margin_option = click.option(
     multiple=True,
     callback=parse_margins,
     metavar="2pt|MEASURE=0.5pt",
-    help="The difference that would matter, of the main measure or of MEASURE. Points are hundredths of its range.",
+    help="The smallest difference that matters, on the main measure or MEASURE. A point is a hundredth of its range.",
 )

@@ -144,7 +144,7 @@ json_option = click.option(
     "json_path",
     callback=_refuse_second_result,
     metavar="PATH",
-    help="Write the result as JSON to PATH; '-' is standard output, and then nothing else is printed there.",
+    help="Write the result as JSON to PATH. '-' prints it, and nothing else, on standard output.",
 )
 md_option = click.option(
     "--md",
@@ -159,7 +159,7 @@ level_option = click.option(
     default=DEFAULT_LEVEL,
     help="Confidence level of intervals and verdicts.",
 )
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 page_options = add_options(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. By default a free one."),
@@ -189,7 +189,8 @@ engine_options = add_options(
         metavar="ENGINE",
         default="local",
         is_eager=True,  # so that --workers can be held against it, whichever comes first
-        help="local, ray (RAY_ADDRESS, or a cluster started here) or ray://host:port. Changes no number.",
+        help="Where it computes: local, ray (RAY_ADDRESS, or a cluster started here) or ray://host:port. "
+        "Numbers stay the same.",
     ),
     click.option(
         "--workers",

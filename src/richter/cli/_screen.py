@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, rail, verdict_word
+from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, rail, verdict_word
 from richter.words._numbers import number
 from richter.words._page_texts import describe_claim_row
 
@@ -46,11 +46,10 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
 
 
 def _head(document: Row, width: int) -> Iterator[str]:
-    run, first = document["run"], document.get("first_lines") or {}
+    run = document["run"]
     yield from _wrap(printable(document["answer"], limit=LONGEST), width)
-    for key in ("counts", "sizes", "doubt"):
-        if first.get(key):
-            yield from _wrap(printable(first[key], limit=LONGEST), width)
+    for line in lines_below(document.get("first_lines") or {}):
+        yield from _wrap(printable(line, limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
     facts = [items, printable(str(document["signature"]["basis"]), limit=LONGEST)]
     if run["state"] != "complete":

@@ -23,7 +23,7 @@ from richter.cli._io import (
     without_settings,
 )
 from richter.errors import InputError, without_passwords
-from richter.records import Claim, Verdict, at_most, counted, printable
+from richter.records import Claim, Verdict, at_most, counted, plain, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
 from richter.tables import ReadOptions, as_options, read_tables
@@ -33,6 +33,8 @@ from richter.words import (
     describe_severity_board,
     describe_severity_next,
     describe_verdict,
+    first_lines,
+    lines_below,
 )
 from richter.words._spans import describe_level
 
@@ -88,10 +90,10 @@ def severity(
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    lines = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements] + headlines(
-        report, everything=everything
-    )
-    shown = lines if everything else lines[:_SHOWN]
+    required = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements]
+    pair = [] if everything else _pair_lines(study)
+    lines = required + (pair or headlines(report, everything=everything))
+    shown = lines if everything or pair else lines[:_SHOWN]
     for line in shown:
         out.print(printable(line, limit=1000), soft_wrap=True)
     others = 0 if everything else sum(not c.primary for c in study.claims)
@@ -111,6 +113,15 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
         out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits}).")
     for line in _small_print(report, everything=everything):
         out.print(printable(line, limit=600), style="dim")
+
+
+def _pair_lines(study: SeverityStudy) -> list[str]:
+    """What a first screen says of the only pair, a line each; empty where there is another number of pairs."""
+    main = [c for c in study.claims if c.primary]
+    if len(main) != 1 or len(study.conditions) != 2 or main[0].estimate is None:
+        return []
+    first = first_lines(main, conditions=list(study.conditions))
+    return [first.headline, *lines_below(plain(first)), *map(describe_note, main[0].notes)]
 
 
 def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:

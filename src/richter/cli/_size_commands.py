@@ -23,7 +23,7 @@ from richter.cli._options import (
     "--discordance",
     type=parse_share,
     metavar="12%",
-    help="Share of questions on which exactly one is right. Else --accuracy and --phi say it.",
+    help="Share of questions on which exactly one is right. By default it follows from --accuracy and --phi.",
 )
 @click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
 @click.option("--phi", type=float, help="Correlation of their grades over questions. By default 0.3.")

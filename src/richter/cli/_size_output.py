@@ -13,7 +13,7 @@ from richter.cli._io import publish, split_sources
 from richter.errors import InputError
 from richter.evidence import Policy
 from richter.models import price_of, read_prices
-from richter.records import printable
+from richter.records import counted, printable
 from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
 from richter.tables import ReadOptions, read_tables
@@ -50,7 +50,8 @@ def size_error_rate(
         else:
             n = inflate_for_clusters(n, **clusters, tail=1 - level)
         asked: dict[str, float] = {"below": below, "errors": errors}
-        message = f"You need {n:,} questions with at most {errors} errors to show a rate below {100 * below:g}% "
+        allowed = f"at most {counted(errors, 'error')}" if errors else "no error"
+        message = f"You need {n:,} questions with {allowed} to show a rate below {100 * below:g}% "
         message += f"(one-sided {at}, exact{alone})."
     elif rate is None or half_width is None:
         raise click.UsageError("Use --below 1%, or --rate 5% --half-width 2pt.")

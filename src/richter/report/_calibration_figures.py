@@ -17,7 +17,12 @@ from richter.words._figure_texts import (
 )
 from richter.words._numbers import name
 
-SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
+SOURCES = {
+    "sem1": "all repeats (Sem1)",
+    "sem2": "held-out halves (Sem2)",
+    "token": "token probability",
+    "verbalised": "stated",
+}
 ANSWERS = {
     "right": Key(name="right", colour="var(--c0)"),
     "wrong": Key(name="wrong", colour="var(--c1)", shape="cross"),
@@ -159,7 +164,7 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         if few
         else panels_by(
             rows,
-            Axis(title="share of answers given alone", percent=True),
+            Axis(title="share of answers given", percent=True),
             axis_of(rows, "low high", "wrong", percent=True, zero=True),
             draw.band("coverage"),
             draw.line("coverage", "error", size=3),

@@ -13,6 +13,7 @@ from richter.words._numbers import name
 from richter.words._page_texts import (
     basis_facts,
     describe_changes,
+    describe_example,
     describe_lead_counts,
     describe_levels,
     describe_pair,
@@ -41,7 +42,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "is_blocked": is_blocked(document),
         "counts": with_names(describe_lead_counts(document, pair), names[:60]),
         "changes": changes_of(document, pair),
-        "is_example": len(names) > 2,
+        "is_labelled": _is_labelled(document, pair),
+        "example": with_names(describe_example(*map(name, pair)), names[:60]) if len(names) > 2 else "",
         "is_settled": is_settled(document),
         "facts": basis_facts(document),
         "levels": with_terms(describe_levels(document), words=LEVEL_TERMS),
@@ -87,13 +89,17 @@ def moved_changes(
     return _changes(pair, *moved, words=words, shows=("better", "worse"), lead=lead)
 
 
+def _is_labelled(document: Mapping[str, Any], pair: list[str]) -> bool:
+    """Whether labels corrected the main claim on a pair: its answers are then counted as they were graded."""
+    main = [c for c in pair_claims(document) if c.get("primary") and set(c["conditions"]) == set(pair)]
+    return any(c.get("labels") for c in main)
+
+
 def _lead_words(document: Mapping[str, Any], pair: list[str]) -> Markup:
     """Of which two the answers are shown, and that they are one pair of several."""
     first, second = (name(c) for c in pair)
     n_pairs = len({frozenset(c["conditions"]) for c in pair_claims(document)})
-    has_labels = any(
-        c.get("labels") and c.get("primary") and set(c["conditions"]) == set(pair) for c in pair_claims(document)
-    )
+    has_labels = _is_labelled(document, pair)
     return with_names(describe_pair(first, second, n_pairs=n_pairs, has_labels=has_labels), [first, second])
 
 

@@ -1,5 +1,6 @@
 """What is better and by how much: the difference of two, the ranking of several, every difference, fixed and broken."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,16 +9,15 @@ from richter.claims import JUDGE_UNCHECKED, Metric, measure_words
 from richter.records import DEFAULT_LEVEL
 from richter.report._figure import Figure, Row, dashed, ends, figure, interval_panel, leading
 from richter.report._measure_table import figures_of
-from richter.report._svg import Axis, Mark, Panel, axis, lanes
+from richter.report._svg import Axis, Mark, Panel, axis, lanes, plot_width
 from richter.words._figure_texts import (
     describe_difference,
     describe_differences_figure,
     describe_drawn,
     describe_flips,
-    describe_rank_axis,
+    describe_rank_heading,
     describe_rank_span,
     describe_ranking,
-    describe_separating,
     describe_severe_axis,
     describe_with_levels,
 )
@@ -30,6 +30,7 @@ MOST_RANKED = 10  # models of a ranking; the table of measures has all
 MOST_SEVERE = 4  # models whose severe errors stand under their ranking
 MOST_GROUPS = 6  # groups of questions of one model alone
 MOST_TIERS = 4  # lines beside a ranking
+MOST_ZOOM = 3  # times that a difference is drawn smaller to share a scale with its means
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
 
@@ -101,9 +102,8 @@ def _difference(row: Row, panels: Sequence[Panel]) -> Iterator[Figure]:
         Mark(kind="label", at=[(row["delta"], 0.56)], text=row["shown"]),
     ]
     level = describe_level(row["level"])
-    x = Axis(
-        low=-reach or -1.0, high=reach or 1.0, title=describe_with_levels(f"difference in {row['measure']}", [level])
-    )
+    title = describe_with_levels(f"difference in {row['measure']}", [level])
+    x, panels = _at_one_zoom(Axis(low=-reach or -1.0, high=reach or 1.0, title=title), panels, row["scale"])
     whose = {x.low: f"← {name(sides[-1], limit=20)} better", x.high: f"{name(sides[1], limit=20)} better →"}
     marks += [Mark(kind="label", at=[(at, 0.92)], text=text, faint=True) for at, text in whose.items()]
     yield figure(
@@ -116,6 +116,27 @@ def _difference(row: Row, panels: Sequence[Panel]) -> Iterator[Figure]:
         docs="estimators/comparison",
         drills=True,
     )
+
+
+def _at_one_zoom(x: Axis, panels: Sequence[Panel], scale: float | None) -> tuple[Axis, Sequence[Panel]]:
+    """The axis of a difference and the panels of its two means, a point as wide on all of them.
+
+    Where the means would make the difference too small to read, all stay as they are.
+    """
+    if scale is None:
+        return x, panels
+    wide = plot_width(Panel(x=x, y=Axis(silent=True), marks=()))
+    own = (x.high - x.low) / wide
+    zoom = max([own, *((p.x.high - p.x.low) * scale / plot_width(p) for p in panels)])
+    if zoom > MOST_ZOOM * own:
+        return x, panels
+    found = []
+    for panel in panels:
+        span = zoom * plot_width(panel) / scale
+        low = (panel.x.low + panel.x.high - span) / 2
+        low = min(low, max(1.02, panel.x.high) - span) if panel.x.percent else low
+        found.append(dataclasses.replace(panel, x=dataclasses.replace(panel.x, low=low, high=low + span)))
+    return dataclasses.replace(x, low=-zoom * wide / 2, high=zoom * wide / 2), found
 
 
 def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iterator[Figure]:
@@ -132,21 +153,21 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     drawn = [*_drawn_rows(rows, [*map(name, board_names(document)), control]), *parts]
     lane_names = [row["condition"] for row in drawn]
     leaders = set(groups[0]) if len(groups) > 1 else set(names)
-    ranks = _rank_panel(comparison, rows, drawn)
+    ranks = _rank_marks(comparison, rows, drawn)
     severe = [] if primary == "catastrophic_rate" else _severe_panel(document, rows)
     yield figure(
         "floors-ranking",
         title="The ranking",
         says=describe_ranking(groups, names, words.noun, control=control),
-        more=describe_drawn(lane_names, names, most=MOST_RANKED) + _separating(comparison, names[:2], words),
+        more=describe_drawn(lane_names, names, most=MOST_RANKED),
         panels=[
             Panel(
                 x=_measure_axis(drawn, words),
                 y=lanes(lane_names),
-                marks=_ranking_marks([*rows, *parts], drawn, groups, leaders, control),
+                marks=[*_ranking_marks([*rows, *parts], drawn, groups, leaders, control), *ranks],
                 beside=True,
+                columns=2 if ranks else 1,
             ),
-            *ranks,
             *severe,
         ],
         rows=[*rows, *parts],
@@ -157,42 +178,21 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     )
 
 
-def _separating(comparison: Mapping[str, Any], top: Sequence[str], words: Metric) -> str:
-    """How many questions or groups would separate the best two of a board; empty where a claim does, or has no size.
+def _rank_marks(comparison: Mapping[str, Any], rows: Sequence[Row], drawn: Sequence[Row]) -> list[Mark]:
+    """The ranks that each of several may have, as a column beside the values; none where not all were compared.
 
-    A claim's `needed` shows a difference of `needed_for` with 80% power; the number goes with 1 / difference^2."""
-    for claim in comparison.get("claims") or []:
-        is_open = claim.get("verdict") == "undecided" and _is_main(claim, comparison)
-        if not is_open or sorted(map(name, claim["conditions"])) != sorted(top):
-            continue
-        gap, needed, shown_at = abs(claim.get("estimate") or 0.0), claim.get("needed"), claim.get("needed_for")
-        if gap and needed and shown_at:
-            amount = _difference_words(words, {"estimate": gap}, claim.get("interval") or {})
-            return describe_separating(top, amount, needed * (shown_at / gap) ** 2, str(claim.get("unit") or "item"))
-    return ""
-
-
-def _rank_panel(comparison: Mapping[str, Any], rows: Sequence[Row], drawn: Sequence[Row]) -> list[Panel]:
-    """The ranks that each of several may have, in the order of the ranking; none where they were not all compared.
-
-    The ranks are added to the rows."""
+    The ranks are added to the rows. The values move one column to the left.
+    """
     ranks = {name(who): span for who, span in (comparison.get("ranks") or {}).items()}
     if len(ranks) < 3 or any(row["condition"] not in ranks for row in rows):
         return []
     for row in rows:
         row["rank"] = describe_rank_span(*ranks[row["condition"]])
-    number, marks = {row["condition"]: k for k, row in enumerate(rows)}, []
-    for place, row in enumerate(drawn):
-        who, (best, worst) = row["condition"], ranks[row["condition"]]
-        look: dict[str, Any] = {"colour": "var(--accent)" if best == 1 else "var(--muted)", "row": number[who]}
-        marks += [
-            Mark(kind="span", at=[(best, place), (worst, place)], size=6, **look),
-            *(Mark(kind="dot", at=[(end, place)], size=4, **look) for end in dict.fromkeys((best, worst))),
-            Mark(kind="label", at=[(math.inf, place)], text=row["rank"]),
-        ]
-    title = describe_rank_axis(comparison.get("level") or DEFAULT_LEVEL)
-    x = Axis(low=0.5, high=len(ranks) + 0.5, title=title, whole=True)
-    return [Panel(x=x, y=lanes([row["condition"] for row in drawn]), marks=marks, beside=True)]
+    head = Mark(kind="label", at=[(math.inf, len(drawn) - 0.15)], text=describe_rank_heading(), faint=True)
+    labels = [
+        Mark(kind="label", at=[(math.inf, place)], text=row["rank"], faint=True) for place, row in enumerate(drawn)
+    ]
+    return [head, *labels]
 
 
 def _severe_panel(document: Mapping[str, Any], rows: Sequence[Row]) -> list[Panel]:
@@ -257,7 +257,7 @@ def _ranked_marks(
     if row["low"] is not None and row["high"] is not None:
         yield Mark(kind="span", at=[(row["low"], place), (row["high"], place)], size=6, **look)
     yield Mark(kind="dot", at=[(row["value"], place)], size=5.5, shape="diamond" if is_control else "circle", **look)
-    yield Mark(kind="label", at=[(math.inf, place)], text=row["shown"])
+    yield Mark(kind="label", at=[(math.inf, place, int("rank" in row))], text=row["shown"])
 
 
 def _main_figures(
@@ -343,6 +343,7 @@ def _gap(claim: Mapping[str, Any]) -> Row:
         "measure": name(words.noun) + " (points)" * (scale != 1.0),
         "better": claim.get("better") or words.better,
         "level": interval.get("level") or DEFAULT_LEVEL,
+        "scale": None if words.suffix == "%" else scale,
         "shown": f"{_difference_words(words, claim, interval)}",
         "delta": scaled(claim["estimate"]),
         "low": scaled(interval.get("low")),

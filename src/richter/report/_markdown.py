@@ -16,6 +16,7 @@ from richter.words import (
     describe_registration,
     describe_span,
     describe_verdict,
+    lines_below,
     rail,
     verdict_word,
 )
@@ -176,8 +177,7 @@ def how_read(understood: str, notes: Sequence[str]) -> list[str]:
 def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
-    first = document.get("first_lines") or {}
-    yield from (markdown_safe(first[key]) for key in ("counts", "sizes", "doubt") if first.get(key))
+    yield from map(markdown_safe, lines_below(document.get("first_lines") or {}))
     yield f"{count(run['items'], 'question')}{of}."
     warnings = describe_warnings(document)
     if warnings:

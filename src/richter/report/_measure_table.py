@@ -1,5 +1,6 @@
 """All measures side by side: a row for each condition, a column for each measure, small bars, and what was shown."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,10 @@ def measure_table(document: Document) -> dict[str, Any]:
         for measure, cell in zip(measures, row["cells"], strict=True):
             cell["is_judged"] = measure in judged
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
+    titles = {m: describe_measure_title(m, measured) for m in measures}
+    ends = {m: rail_words(m, rails[m]) for m in measures}
     return {
-        "columns": [{"title": describe_measure_title(m, measured), "rail": rail_words(m, rails[m])} for m in measures],
+        "columns": [{"title": titles[m], "rail": "" if f"({ends[m]})" in titles[m] else ends[m]} for m in measures],
         "rows": rows,
         "words": describe_marks(
             control, is_marked=is_marked, n_conditions=len(conditions), is_judged=bool(judged & set(measures))
@@ -99,7 +102,8 @@ def _rail(figures: Sequence[Any]) -> Ends:
     highs = [f["interval"]["high"] for f in known if isinstance(f.get("interval"), Mapping)]
     highs += [f["estimate"] for f in known]
     top = max((float(h) for h in highs if isinstance(h, int | float)), default=1.0)
-    return 0.0, next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+    size = 10 ** math.floor(math.log10(top)) if top > 0 else 1.0
+    return 0.0, next(size * k for k in (1, 2, 2.5, 5, 10) if top <= size * k * (1 + 1e-9))
 
 
 def _cell(value: Any, measure: str, ends: Ends) -> dict[str, Any]:

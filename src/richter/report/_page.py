@@ -104,7 +104,8 @@ def render_report(
     screen["lines"] += [(SHARED, shared)] if shared else []
     screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
     table, lead = screen["table"], _lead_figure(drawn)
-    is_in_figure = lead is not None and len(table["columns"]) == 1 and len(table["rows"]) <= MOST_RANKED
+    elsewhere = int(len(table["rows"]) == 1 and any(f.section == "calibration" for f in drawn.values()))
+    is_in_figure = lead is not None and len(table["columns"]) <= 1 + elsewhere and len(table["rows"]) <= MOST_RANKED
     return environment.from_string(_part("report.html.j2")).render(
         screen,
         with_claims=len(claims) > 1 or (len(claims) == 1 and len(claims[0].get("conditions") or ()) != 2),
@@ -215,16 +216,20 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
             else {"reason": "This run holds nothing for it.", "remedy": "richter audit"}
         )
     leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
+    many = len(document.get("conditions") or ()) > 1
+    is_open = [f for f in shown if not f["folded"]] or shown[:1]
+    if len(is_open) == 1 and len(is_open[0]["panels"]) == 1:  # beside one small figure there is room for a second
+        is_open += [f for f in shown if f not in is_open and len(f["panels"]) == 1][:1]
     return {
         "id": key,
         "failed": failed,
         "title": title,
         "lead": lead,
-        "words": with_terms(leads[key](document)) if key in leads and len(document.get("conditions") or ()) > 1 else "",
+        "words": with_terms(leads[key](document)) if key in leads and many else "",
         "missing": {k: printable(str(missing.get(k) or ""), limit=400) for k in ("reason", "remedy")},
         "figures": shown,
-        "open": [f for f in shown if not f["folded"]] or shown[:1],
-        "folded": [f for f in shown if f["folded"]][0 if any(not f["folded"] for f in shown) else 1 :],
+        "open": is_open,
+        "folded": [f for f in shown if f not in is_open],
     }
 
 

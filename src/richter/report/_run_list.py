@@ -1,6 +1,5 @@
 """The lines of the app's list of runs: how far each run is, what it cost, and what its page says that it found."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from richter.report._run_summary import RunSummary, page_summary
 from richter.report._visible_text import visible
 from richter.store import LEDGER_NAME, ensure_inside, is_locked, open_ledger, run_place
 
-__all__ = ["RunRows", "run_row"]
+__all__ = ["RunRows", "run_row", "unread_row"]
 
 FILES = (LEDGER_NAME, f"{LEDGER_NAME}-wal", "report.html")
 MAX_NAMES = 12  # models that a line names
@@ -22,7 +21,6 @@ class RunRows:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, dict[str, Any]]] = {}
-        self._is_stopped = False
 
     def row(self, number: int, run: str) -> dict[str, Any]:
         """The line of a run."""
@@ -34,18 +32,6 @@ class RunRows:
         if not row.get("writing"):  # else somebody has begun to write since the files were looked at
             self._known[run] = (state, row)
         return row
-
-    def read_ahead(self, runs: Sequence[str]) -> None:
-        """Read the lines of all runs that lie in folders, until `stop`."""
-        for number, run in enumerate(runs):
-            if self._is_stopped:
-                return
-            if _files_state(run) is not None:
-                self.row(number, run)
-
-    def stop(self) -> None:
-        """Read no more ahead."""
-        self._is_stopped = True
 
 
 def _files_state(run: str) -> object:
@@ -61,6 +47,11 @@ def _files_state(run: str) -> object:
 
 def _stat(path: Path) -> Any:
     return path.lstat() if path.exists() else None
+
+
+def unread_row(number: int, run: str) -> dict[str, Any]:
+    """The line of a run that nobody has read yet."""
+    return {"run": number, "name": visible(Path(run.rpartition("#")[2]).name), "unread": True}
 
 
 def run_row(number: int, run: str) -> dict[str, Any]:

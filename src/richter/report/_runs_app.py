@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopba
 from richter.records import json_text, printable
 from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import render_report
-from richter.report._run_list import RunRows
+from richter.report._run_list import RunRows, unread_row
 from richter.report._run_summary import summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables
 from richter.report._timelines import runs_of_item
@@ -53,6 +53,7 @@ FILES = {
     "/app_frame.css": ("ratings/page/app_frame.css", "text/css"),
 }
 LONGEST_BODY = 10_000
+LIST_S = 0.3  # how long the list waits for lines that are read for the first time
 FIRST_S = 0.5  # how long a first page waits for all of the run to be read
 NARROWING = ("show", "search", "item", "domain", "tier", "severity", "mechanism", "offset")
 LOOK_S = 0.2  # how often it is looked whether a reader still waits
@@ -102,6 +103,7 @@ class RunsApp:
         self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
         self._list_rows = RunRows()
+        self._reading: dict[int, asyncio.Task[dict[str, Any]]] = {}
         self._documents: dict[str, tuple[object, Mapping[str, Any]]] = {}
         self._indexes: dict[str, tuple[object, asyncio.Task[EvidenceIndex], list[float]]] = {}
         self._indexing = asyncio.Lock()
@@ -137,11 +139,11 @@ class RunsApp:
 
     async def _begin(self, _: web.Application) -> None:
         """Read the lines of the list ahead: by the time that somebody opens it, most of many runs are read."""
-        self._reading_ahead = asyncio.create_task(asyncio.to_thread(self._list_rows.read_ahead, self.runs))
+        self._rows_read([n for n, run in enumerate(self.runs) if "://" not in run])
 
     async def _close(self, _: web.Application) -> None:
-        self._list_rows.stop()
-        await asyncio.wait([self._reading_ahead])
+        for task in self._reading.values():
+            task.cancel()
         for ledger, _page in self._rating.values():
             ledger.close()
         for _stamp_of, reading, _progress in self._indexes.values():
@@ -156,9 +158,19 @@ class RunsApp:
     # ---- runs, and how far one has come --------------------------------------------------------------------------
 
     async def _list(self, _: web.Request) -> web.Response:
-        # a few at once: a database far away takes its time for each
-        rows = await asyncio.gather(*(asyncio.to_thread(self._row, n, run) for n, run in enumerate(self.runs)))
+        """The lines of all runs; of many that are read for the first time, some come as unread."""
+        tasks = self._rows_read(range(len(self.runs)))
+        if tasks:
+            await asyncio.wait(tasks, timeout=LIST_S)
+        rows = [t.result() if t.done() else unread_row(n, self.runs[n]) for n, t in enumerate(tasks)]
         return web.json_response({"runs": rows, "now": time.time()})
+
+    def _rows_read(self, numbers: Iterable[int]) -> "list[asyncio.Task[dict[str, Any]]]":
+        """The reading of some lines: one that is under way goes on, all others begin, a few at once."""
+        for n in numbers:
+            if n not in self._reading or self._reading[n].done():
+                self._reading[n] = asyncio.create_task(asyncio.to_thread(self._row, n, self.runs[n]))
+        return [self._reading[n] for n in numbers]
 
     async def _one_run(self, request: web.Request) -> web.Response:
         run = self._run(request)

@@ -80,8 +80,9 @@ class Axis:
 class Mark:
     """One mark. `at` holds its points: (x, y) of a dot, a line, a bar's or an interval's two ends; (x, low, high) of a
     band; (x,) of the two sides of an area as high as the panel. `row` is the figure's row that it shows. `text` stands
-    in a cell, or is a label: at a point, or where its x is infinite at the panel's right end. A tier is a line beside
-    the names of its lanes, in the column that its points' x counts from the right."""
+    in a cell, or is a label: at a point, or where its x is infinite at the panel's right end (a third number counts
+    columns from there). A tier is a line beside the names of its lanes, in the column that its points' x counts from
+    the right."""
 
     kind: Literal["dot", "line", "band", "bar", "span", "cell", "area", "label", "tier"]
     at: Sequence[tuple[float, ...]]
@@ -98,7 +99,7 @@ class Mark:
 class Panel:
     """Marks on two axes, with a heading where there are several panels.
 
-    `beside` puts the names of lanes at the left and keeps room for values at the right, and for tiers.
+    `beside` puts the names of lanes at the left and keeps room for `columns` of values at the right, and for tiers.
     """
 
     x: Axis
@@ -107,6 +108,7 @@ class Panel:
     title: str = ""
     cells: bool = False  # names of y stand at the left, and the lanes touch
     beside: bool = False
+    columns: int = 1
     short: bool = False  # half as high, where y is no measure
 
 
@@ -154,7 +156,7 @@ class _Frame:
 
     @property
     def right(self) -> float:
-        return WIDTH - (VALUES if self.panel.beside else 8)
+        return WIDTH - (VALUES * self.panel.columns if self.panel.beside else 8)
 
     @property
     def bottom(self) -> float:
@@ -212,6 +214,12 @@ def _room_for_names(panel: Panel) -> float:
 def _text(at: tuple[float, float], words: str, kind: str = "t", anchor: str = "") -> str:
     ends = f' text-anchor="{anchor}"' if anchor else ""
     return f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" class="{kind}"{ends}>{words}</text>'
+
+
+def plot_width(panel: Panel) -> float:
+    """The width between the two ends of a panel's x axis."""
+    frame = _frame_of(panel)
+    return frame.right - frame.left
 
 
 def panel_svg(panel: Panel) -> tuple[str, int]:
@@ -307,7 +315,8 @@ def _placed_mark(mark: Mark, frame: _Frame, row: str) -> str:
         path = f"M{x:.1f} {frame.down(first[1]) - 7:.1f}V{frame.down(mark.at[1][1]) + 7:.1f}"
         return f'<path d="{path}" stroke="{mark.colour}" stroke-width="3" stroke-linecap="round" fill="none"{row}/>'
     if math.isinf(first[0]):
-        return _text((WIDTH, frame.down(first[1]) + 4), escape(mark.text), "v", "end")
+        x = WIDTH - VALUES * (first[2] if len(first) > 2 else 0)
+        return _text((x, frame.down(first[1]) + 4), escape(mark.text), "t" if mark.faint else "v", "end")
     anchor = {frame.panel.x.low: "start", frame.panel.x.high: "end"}.get(first[0], "middle")
     kind = "t" if mark.faint else "v"
     return _text((frame.across(first[0]), frame.down(first[1])), escape(mark.text), kind, anchor)

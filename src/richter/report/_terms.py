@@ -11,6 +11,7 @@ from richter.words import GLOSSARY
 _MARKED = (
     "calibration error",
     "catastrophic",
+    "severe errors",
     "cloze",
     "debiased",
     "ECE",

@@ -185,9 +185,14 @@ def with_shared_contrast(first: Floats, second: Floats, found: Evidence) -> Evid
     def describe_at(level: float) -> str:
         span = float(stdtrit(len(moved) - 1, 0.5 + level / 2)) * error
         shared = (
-            f"{about}; on {counted(len(moved), 'question')} that both get wrong it is {mean:+.2f} "
-            f"({100 * level:.4g}% CI {mean - span:+.2f} to {mean + span:+.2f})"
+            f"{about}; on {counted(len(moved), 'question')} that both get wrong it is {_signed(mean)} "
+            f"({100 * level:.4g}% CI {_signed(mean - span)} to {_signed(mean + span)})"
         )
         return shared if earlier is None else f"{earlier(level)}; {shared}"
 
     return dataclasses.replace(found, describe_at=describe_at)
+
+
+def _signed(value: float) -> str:
+    """A difference of severities with its sign; none where it is 0 as printed."""
+    return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"

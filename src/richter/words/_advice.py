@@ -9,7 +9,7 @@ from typing import Any
 from richter.claims._measures import claim_words, measure_words
 from richter.records import Claim, Verdict, counted
 from richter.words._claim_sentences import describe_label_change
-from richter.words._headline import side
+from richter.words._headline import best_pair, side
 
 __all__ = [
     "NamedData",
@@ -131,7 +131,8 @@ def describe_first_step(
         return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
     if waiting:
         return _describe_more_questions(waiting, data, n_pairs=len(main))
-    return _describe_changed(changed) if main and changed and all(c.decided for c in main) else ""
+    is_over = bool(main) and all(c.decided and not c.apart for c in main)
+    return _describe_changed(changed or {}) if is_over else ""
 
 
 def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:
@@ -145,8 +146,7 @@ def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pai
     ways = "add questions, or run each one several times"
     if n_pairs == 1:
         return f"{ways}: richter size {data.asked}"
-    sign = -1 if waiting[0].better == "lower" else 1
-    best = max(waiting, key=lambda c: sign * sum(value or 0.0 for value in c.values))
+    best = best_pair(waiting)
     first, second = best.conditions
     asked = dataclasses.replace(data, names=shlex.join(best.conditions)).asked
     pairs = f" --pairs {len(waiting)}" if len(waiting) > 1 else ""
@@ -155,7 +155,7 @@ def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pai
 
 def _describe_changed(changed: Mapping[tuple[str, ...], tuple[int, int]]) -> str:
     """What to look at where everything is settled."""
-    if len(changed) > 1:
+    if len(changed) != 1:
         return "look at the questions that got worse"
     ((fixed, broken),) = changed.values()
     return f"look at the {fixed:,} fixed and {broken:,} broken questions"

@@ -7,7 +7,7 @@ from typing import Any
 from richter.claims import METRICS
 from richter.records import at_most
 from richter.words._numbers import among, count, name, number, percent, signed
-from richter.words._spans import describe_level, round_up_to_two_figures
+from richter.words._spans import describe_level
 
 Found = Mapping[str, Any]
 Row = dict[str, Any]
@@ -48,9 +48,7 @@ def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun
     """Which models cannot be told apart, and what the marks are."""
     together, reading = [g for g in groups if len(g) > 1], []
     if together and len(names) > 2:
-        reading.append("A grey bar joins those that are statistically indistinguishable.")
-        if len(groups) > 1:
-            reading.append("Blue: the leading tier.")
+        reading.append("A bar beside the names joins those that are statistically indistinguishable.")
     if control:
         reading.append(f"The diamond and the dashed line are the baseline, {name(control)}.")
     return _describe_tiers(groups, together, names, noun), " ".join(reading)
@@ -71,21 +69,14 @@ def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
     return f"{noun}, with {' and '.join(levels)} CI" if levels else noun
 
 
-def describe_rank_axis(level: float) -> str:
-    """The title of an axis of ranks: their range, and that all ranges hold together at the level."""
-    return f"rank, 1 is the best ({describe_level(level)} for all together)"
+def describe_rank_heading() -> str:
+    """The head of a column of ranks."""
+    return "rank"
 
 
 def describe_rank_span(best: int, worst: int) -> str:
     """The ranks that one of several may have."""
     return str(best) if best == worst else f"{best} to {worst}"
-
-
-def describe_separating(top: Sequence[str], amount: str, needed: float, unit: str) -> str:
-    """What it takes to separate the best two of a board, if they differ as they seem to."""
-    first, second = (name(who, limit=40) for who in top)
-    units = f"{round_up_to_two_figures(needed):,} {'questions' if unit == 'item' else 'groups of questions'}"
-    return f" If {first} and {second} really differ by {amount.lstrip('+')}, about {units} separate them (80% power)."
 
 
 def describe_severe_axis(level: float) -> str:
@@ -339,7 +330,7 @@ def describe_reliability(
         "How often answers are right at each confidence, with 95% CI. Below the dashed line a model is overconfident. "
         f"Grey columns count answers; the tallest holds {top:,}."
     )
-    reading += f" No diagram: {among(undrawn)}, with one confidence for all answers." if undrawn else ""
+    reading += f" Not drawn, with one confidence for all answers: {among(undrawn)}." if undrawn else ""
     known = [(c, source, f["debiased"], f) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
     if not has_enough:
         return "There are too few answers to draw calibration.", ""
@@ -351,8 +342,8 @@ def describe_reliability(
         return f"The furthest off is {who} ({source}): calibration error {100 * error:.1f} points.", reading
     averages = f"{100 * sure:.0f}% sure on average, right in {100 * right:.0f}%"
     if len(known) == 1:
-        return f"{who} is {averages} (calibration error {100 * error:.1f} points).", reading
-    return f"The furthest off is {who}: {averages} (calibration error {100 * error:.1f} points).", reading
+        return f"{who} is {averages}: calibration error {100 * error:.1f} points.", reading
+    return f"The furthest off is {who}: {averages}, calibration error {100 * error:.1f} points.", reading
 
 
 def describe_phase(rows: Sequence[Row]) -> Says:
@@ -369,9 +360,9 @@ def describe_phase(rows: Sequence[Row]) -> Says:
 def describe_coverage(conditions: Found) -> Says:
     """From which confidence the first condition that has a safe threshold may answer alone."""
     safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
-    reading = "How often answers are wrong when only the most confident are given alone."
+    reading = "How often answers are wrong when only the most confident ones are given."
     if not safe:
-        return "No confidence is shown to be safe to answer alone from.", reading
+        return "No confidence threshold is shown to be safe.", reading
     first, found = safe[0]
     return (
         (

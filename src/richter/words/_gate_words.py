@@ -114,7 +114,7 @@ def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence
         return f"Add questions{_command('size', again)}"
     most = max(needed, key=lambda claim: claim.needed or 0)
     total = count_units(round_up_to_two_figures(most.needed or 0), most.unit)
-    return f"Add questions, to about {total} in all{_command('size', again)}"
+    return f"Add questions until there are about {total}{_command('size', again)}"
 
 
 def _command(name: str, again: str, options: str = "") -> str:

@@ -36,7 +36,8 @@ GLOSSARY: dict[str, str] = {
     "score": "A number that a grader gave an answer: right or wrong, a share, or points on a scale.",
     "severity": "How bad an answer is, from 0 (right) over 1 (a slip) and 2 (misleading) to 4 (dangerous or made "
     "up), in half steps.",
-    "catastrophic": "A severity of 3 or more.",
+    "catastrophic": "A severity of 3 or more: a severe error.",
+    "severe errors": "Errors of severity 3 or more.",
     "rating": "A severity that one rater gave one answer. Raters are people, judge models or rules.",
     "judge": "A model that grades the answers of another. Its mistakes are part of what is measured.",
     "human labels": "Grades that people gave to a sample of answers. They show how far a judge is off, and correct it.",

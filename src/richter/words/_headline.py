@@ -16,7 +16,7 @@ from richter.words._claim_sentences import (
 )
 from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
 
-__all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
+__all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "lines_below", "rail", "side"]
 
 Side = Literal["better", "worse", "alike", "open"]
 SIDES: Mapping[Side, str] = {
@@ -61,9 +61,11 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FirstLines(Result):
-    """What a first screen says: the `headline`, the `counts` behind it, the `sizes` that would settle it, a `doubt`."""
+    """What a first screen says: the `headline`, who leads on `others` (measures beside the main one), the `counts`
+    behind it, the `sizes` that would settle it, a `doubt`."""
 
     headline: str
+    others: str = ""
     counts: str = ""
     sizes: str = ""
     doubt: str = ""
@@ -88,16 +90,32 @@ def first_lines(
     waiting = [] if any(c.without_missing is not None for c in main) else waiting  # the missing answers come first
     sizes = ""
     if waiting:
-        largest = max(waiting, key=lambda c: c.min_detectable_difference or 0.0)
-        sizes = describe_sizes(largest, claim_words(largest, scale))
+        nearest = best_pair(waiting)
+        sizes = describe_sizes(nearest, claim_words(nearest, scale))
+        if len(conditions) > 2:
+            sizes = f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}"
     if len(conditions) != 2 or not main:
-        return FirstLines(headline=headline, sizes=sizes)
+        own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
+        others = _describe_other_leaders(own, conditions, control) if len(conditions) > 2 else ""
+        return FirstLines(headline=headline, others=others, sizes=sizes)
     return FirstLines(
         headline=headline,
         counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
         sizes=sizes,
         doubt=describe_judge_bias(main[0], claim_words(main[0], scale)),
     )
+
+
+def lines_below(first: Mapping[str, str]) -> list[str]:
+    """What a first screen says under its headline, from the fields of `FirstLines`."""
+    others = f"Other measures: {first['others']}" if first.get("others") else ""
+    return [line for line in (others, *(first.get(key, "") for key in ("counts", "sizes", "doubt"))) if line]
+
+
+def best_pair(claims: Sequence[Claim]) -> Claim:
+    """Of claims on one measure the one on the best two: the pair that is said first to need more questions."""
+    sign = -1 if claims[0].better == "lower" else 1
+    return max(claims, key=lambda c: sign * sum(value or 0.0 for value in c.values))
 
 
 def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
@@ -292,40 +310,35 @@ def _listed(title: str, words: Sequence[str]) -> str:
 
 def _several(pairs: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """Three or more conditions: all against one, or all with all."""
-    others = _describe_other_leaders([c for c in pairs if not c.primary and ":" not in c.measure], conditions, control)
     if control in conditions:
-        return _against_control([c for c in pairs if c.primary], conditions, control) + others
-    return _board(pairs, conditions) + others
+        return _against_control([c for c in pairs if c.primary], conditions, control)
+    return _board(pairs, conditions)
 
 
 def _describe_other_leaders(claims: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """Who is shown to lead, or to be better or worse than the control, on measures besides the main one."""
     by_measure = {c.measure: [own for own in claims if own.measure == c.measure] for c in claims}
     describe = _leaders_on if control not in conditions else functools.partial(_sides_of_control, control=str(control))
-    found = [
-        part
-        for measure, own in by_measure.items()
-        for part in describe(own, measure_words(measure).noun + _judge_mark(own), conditions)
-    ]
+    nouns: dict[str, list[str]] = {}
+    for measure, own in by_measure.items():
+        for who in describe(own, conditions):
+            nouns.setdefault(who, []).append(measure_words(measure).noun + _judge_mark(own))
+    found = [f"{who} on {_named(on)}" for who, on in nouns.items()]
     more = f"; {len(found) - 3} more" if len(found) > 3 else ""
-    return f" Other measures: {'; '.join(found[:3])}{more}." if found else ""
+    return f"{'; '.join(found[:3])}{more}." if found else ""
 
 
-def _leaders_on(claims: Sequence[Claim], noun: str, conditions: Sequence[str]) -> list[str]:
+def _leaders_on(claims: Sequence[Claim], conditions: Sequence[str]) -> list[str]:
     beaten = {name for c in claims for name in c.conditions if _seen_from(c, name) == "worse"}
     unbeaten = _ranked(claims, conditions, beaten)[1] if beaten else []
-    return [f"{_named(unbeaten)} {'is best' if len(unbeaten) == 1 else 'lead'} on {noun}"] if unbeaten else []
+    return [f"{_named(unbeaten)} {'is best' if len(unbeaten) == 1 else 'lead'}"] if unbeaten else []
 
 
-def _sides_of_control(claims: Sequence[Claim], noun: str, conditions: Sequence[str], control: str) -> list[str]:
+def _sides_of_control(claims: Sequence[Claim], conditions: Sequence[str], control: str) -> list[str]:
     better = [n for n in conditions if _beats(claims, n, control)]
     worse = [n for n in conditions if _beats(claims, control, n)]
     sides = ((better, "better"), (worse, "worse"))
-    return [f"{_named(names)} {_are(names)} {word} on {noun}" for names, word in sides if names]
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+    return [f"{_named(names)} {'is' if len(names) == 1 else 'are'} {word}" for names, word in sides if names]
 
 
 def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:

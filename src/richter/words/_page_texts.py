@@ -41,7 +41,9 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
         ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
-        ("Most often wrong", _describe_weakest(conditions) if len(conditions) <= 2 else ""),
+        ("Questions", printable(str(first.get("sizes") or ""), limit=300)),
+        ("Other measures", printable(str(first.get("others") or ""), limit=600)),
+        ("Most often wrong", _describe_weakest(conditions) if len(conditions) == 2 else ""),
     ]
     return [(term, text) for term, text in rows if text]
 
@@ -397,13 +399,12 @@ def describe_warnings(document: Document) -> str:
 
 
 def basis_facts(document: Document) -> list[str]:
-    """What the answer rests on: how many questions, who graded, and for how many comparisons it is adjusted."""
+    """What the answer rests on: how many questions, and who graded."""
     run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
     facts = [count(run["items"], "question")] if run.get("items") else []
     if basis:
         facts.append(printable(str(basis).replace("; ", ", "), limit=200))
-    size = _number_of_comparisons([c for c in document.get("claims") or [] if c.get("primary")])
-    return facts + ([f"adjusted for {size:,} comparisons (Holm, 5%)"] if size > 1 else [])
+    return facts
 
 
 def describe_levels(document: Document) -> str:
@@ -415,15 +416,15 @@ def describe_levels(document: Document) -> str:
     )
     if usual is None:
         return ""
-    text = f"{describe_level(usual)} CI: the values that fit the data. {_describe_misses(usual)}"
+    misses = number(100 * (1 - usual))
+    fits = f"Bars show the {describe_level(usual)} CI: the values that fit the data."
+    text = f"{fits} It misses the truth in at most {misses} of 100 such studies."
     wider = {level for c in claims if c.get("interval") and (level := _level_of(c)) is not None and level > usual}
     if not wider:
         return text
     ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
-    return (
-        f"{text} Comparisons that are tested together share one risk of {number(100 * (1 - usual))}% (Holm). "
-        f"So some intervals are wider: {' to '.join(ends)}."
-    )
+    wide = f"so intervals of differences are wider: {' to '.join(ends)}."
+    return f"{text} Comparisons share one risk of {misses}% (Holm), {wide}"
 
 
 def _level_of(value: Any) -> float | None:
@@ -431,11 +432,6 @@ def _level_of(value: Any) -> float | None:
     interval = value.get("interval") if isinstance(value, Mapping) else None
     level = interval.get("level") if isinstance(interval, Mapping) else None
     return float(level) if isinstance(level, int | float) else None
-
-
-def _describe_misses(level: float) -> str:
-    """How often intervals of a level miss the truth."""
-    return f"It misses the truth in at most {number(100 * (1 - level))} of 100 such studies."
 
 
 def is_settled(document: Document) -> bool:
@@ -504,6 +500,11 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
         None,
         score_scale(document.get("conditions") or []),
     )
+
+
+def describe_example(first: str, second: str) -> str:
+    """Of several conditions, from which to which the counts on the first screen go."""
+    return f"For example, from {first} to {second}:"
 
 
 def describe_pair(first: str, second: str, *, n_pairs: int, has_labels: bool) -> str:

@@ -69,7 +69,8 @@ def describe_span(words: Metric, estimate: float, interval: Interval, *, is_diff
 def describe_ends(words: Metric, interval: Interval, *, is_difference: bool) -> str:
     """The ends of an interval with its level: '95% CI -0.2 to +15.2'."""
     low, high = (amount_of(words, end, sign=is_difference) for end in (interval.low, interval.high))
-    if math.isinf(interval.low) and math.isinf(interval.high):
+    lowest = -1.0 if words.suffix == "%" and is_difference else -math.inf  # less than nothing is never paid
+    if interval.low <= lowest and math.isinf(interval.high):
         return f"{describe_level(interval.level)} CI without limits"
     return f"{describe_level(interval.level)} CI {low} to {high}"
 

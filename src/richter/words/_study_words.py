@@ -1,6 +1,6 @@
 """The sentences of single studies: calibration, tails and the severity of errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from richter.records import Claim, Gate, Interval, Verdict, at_least, at_most, counted, printable
 from richter.words._spans import describe_level
@@ -52,15 +52,27 @@ def describe_calibration(
     interval: Interval,
 ) -> str:
     """Whether a confidence says how often the model is right, by how much it is off, and how sure that is."""
-    who, high, level = printable(name, limit=60), at_most(interval.high), f"{describe_level(interval.level)} CI"
-    if is_shown:
-        span = f"{at_least(interval.low)} to {high}" if interval.low > ABOVE_ZERO_ONLY else f"up to {high}"
-        fault = fault or "it is not how often the model is right"
-        return f"{who}: {what} is miscalibrated: {fault}. ECE {debiased:.3f} debiased ({level} {span})."
-    return (
-        f"Inconclusive: the data do not show that the {what} of {who} is miscalibrated. ECE {plug_in:.3f}; a "
-        f"calibrated model would show {null:.3f}. Values up to {high} fit the data ({level})."
+    who, high, level = (
+        printable(name, limit=60),
+        _points(at_most, interval.high),
+        f"{describe_level(interval.level)} CI",
     )
+    if is_shown:
+        span = f"{_points(at_least, interval.low)} to {high}" if interval.low > ABOVE_ZERO_ONLY else f"up to {high}"
+        fault = fault or "it is not how often the model is right"
+        return (
+            f"{who}: {what} is miscalibrated: {fault}. Calibration error {100 * debiased:.1f} points ({level} {span})."
+        )
+    return (
+        f"Inconclusive: the data do not show that the {what} of {who} is miscalibrated. Calibration error "
+        f"{100 * plug_in:.1f} points; a calibrated model would show {100 * null:.1f}. "
+        f"Values up to {high} points fit the data ({level})."
+    )
+
+
+def _points(rounded: Callable[..., str], share: float) -> str:
+    """An end of an interval of shares in points, never rounded towards the estimate."""
+    return rounded(100 * share, digits=3 if share >= 0.1 else 2)
 
 
 def describe_unmeasured_calibration(claim: Claim) -> str:

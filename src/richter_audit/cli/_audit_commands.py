@@ -174,8 +174,8 @@ def draw() -> None:
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
 @click.option("--generator", help="Without --bench: the model that writes questions about a folder of documents.")
-@click.option("--settle", "claims", multiple=True, metavar="CLAIM", help="Of documents: what to settle; see below.")
-@click.option("--questions", type=click.IntRange(1), default=400, help="Of documents: to be written, at most.")
+@click.option("--settle", "claims", multiple=True, metavar="CLAIM", help="Of documents: the claim to settle.")
+@click.option("--questions", type=click.IntRange(1), default=400, help="Of documents: questions to write, at most.")
 @click.option("-o", "--output", type=run_place, metavar="RUN", help="Of documents: the run. Default: DOCUMENTS.audit.")
 @condition_options
 @click.option(
@@ -194,26 +194,30 @@ def draw() -> None:
     show_default=False,
     help="Judge models, separated by commas; two rate an answer.",
 )
-@click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
+@click.option("--judged", type=click.IntRange(1), default=None, help="How many answers the judges rate. Default: all.")
 @self_option
-@click.option("--gazetteer", type=click.Path(path_type=Path), help="For the rules; found beside the bench by itself.")
-@click.option("--draws", type=click.IntRange(0), default=20, help="Of each drawn item; 0: none.")
-@click.option("--drawn", type=click.IntRange(1), default=60, help="Items drawn repeatedly.")
+@click.option(
+    "--gazetteer",
+    type=click.Path(path_type=Path),
+    help="The names that the rules know. Default: the file beside the bench.",
+)
+@click.option("--draws", type=click.IntRange(0), default=20, help="Answers to each repeated item. 0: none.")
+@click.option("--drawn", type=click.IntRange(1), default=60, help="Items that are asked repeatedly.")
 @click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
 @click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
-@click.option("--search-calls", type=click.IntRange(1), default=600, help="For each model.")
+@click.option("--search-calls", type=click.IntRange(1), default=600, help="Calls of the search for each model.")
 @click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
-@click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
+@click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan. Lock it first.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option(
     "--only",
     metavar="STAGE|SECTIONS",
-    help="One stage, with options of its own: ask, judge or draw (richter audit --only ask --help). Or the sections "
-    "that are measured, with commas: severity, tail, calibration, floors, search, judges.",
+    help="One stage: ask, judge or draw (its options: richter audit --only ask --help). Or the sections to measure, "
+    "separated by commas: severity, tail, calibration, floors, search, judges.",
 )
 @seed_option
 @call_options(
-    "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
+    "The most to spend over all stages: 5usd, 20000calls or 2Mtok.",
     parallel=True,
     engine=True,
     batch=True,
@@ -221,16 +225,17 @@ def draw() -> None:
 )
 @json_option
 def audit() -> None:
-    """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
+    """Audit models on a benchmark: how often they fail, how badly, where, and if they know it. All goes into RUN.
 
-    Stages: ask, judge (by rules where the benchmark allows, by --judges, else by the references), draw, score for the
-    tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
-    stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
+    Stages: ask, judge, draw (repeated answers), score for the tail (--nll), search (--kb). Rules judge where the
+    benchmark allows it, then --judges, else the references. At the end Richter measures everything and writes
+    RUN/report.html. Each stage goes on where it stopped. With a plan that has requirements the exit status is 0 (met),
+    3 (violated) or 4 (inconclusive).
 
-    With --generator the first argument is a folder of documents. Questions are written about them, then asked, judged
-    and drawn repeatedly until every claim is settled (--settle; by default which model is better, how often each makes
-    severe errors, how far its confidence is off). What comes next is the batch that brings open claims nearest to a
-    verdict per cost. Then errors are searched for and weighed.
+    With --generator the first argument is a folder of documents. A model writes questions about them. Richter asks,
+    judges and repeats them until every claim is settled. By default the claims are: which model is better, how often
+    each makes severe errors, and how far its confidence is off (--settle). The next batch is always the one that
+    brings open claims nearest to a verdict per cost. Then Richter searches for errors and rates them.
 
     \b
     Examples:
@@ -245,22 +250,26 @@ def audit() -> None:
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
       richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
       mistral/mistral-large-latest,groq/openai/gpt-oss-120b --budget 20usd
-    The same command again resumes: only what is missing is asked.
+    Run the same command again to resume. It asks only what is missing.
     """
 
 
 @command("_audit_output:demo")
 @click.argument("run", type=run_place, default="demo")
-@click.option("--quick", is_flag=True, help="50 questions instead of 300, in about a minute: too few to decide most.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="50 questions instead of 300, in about a minute. Most comparisons then stay inconclusive.",
+)
 @click.option(
     "--also", metavar="MODEL", help="A second model, asked as `examples` is: gemma-270m (253 MB, Gemma's terms)."
 )
 @json_option
 def demo() -> None:
-    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions.
+    """Is the new prompt better? Try it on three prompts for the built-in small model, with real questions.
 
-    `plain` is a sentence to complete, `examples` puts two solved ones before it, `expert` also tells the model that it
-    is an expert. No key, no GPU, no network after the first download; it ends in a page.
+    `plain` is a sentence to complete. `examples` puts two solved ones before it. `expert` also tells the model that it
+    is an expert. You need no key and no GPU, and no network after the first download. The demo ends in a page.
 
     \b
     Examples:

@@ -242,7 +242,7 @@ def _price(
 
 
 def demo(run: Place, quick: bool, also: str | None, json_path: str | None) -> int:
-    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions."""
+    """Is the new prompt better? Three prompts for the built-in small model on real questions."""
     size = DemoSize.quick() if quick else DemoSize()
     progress_console().print(
         f"building {size.items} questions, to be asked under three prompts"

@@ -36,6 +36,9 @@
       else if (j < b.length && long[i * width + j + 1] >= long[(i + 1) * width + j]) j++;
       else { parts.push([a[i], true]); i++; }
     }
+    const sentence = (k) => { let [from, to] = [k, k]; while (from && !/[.!?\n]$/.test(parts[from - 1][0])) from--; while (to < parts.length - 1 && !/[.!?]$/.test(parts[to][0])) to++; return parts.slice(from, to + 1); };
+    const inside = parts.map((part, k) => part[1] && sentence(k).some((other) => !other[1]));
+    if (inside.some(Boolean)) parts.forEach((part, k) => { part[1] = inside[k]; });  // a sentence of its own is no difference of words
     return parts.reduce((runs, [word, differs]) => {  // words that differ one after another are one mark
       const last = runs.at(-1);
       if (last && last[1] && differs) last[0] += word; else runs.push([word, differs]);
@@ -59,8 +62,8 @@
     const box = make("div", null, { class: "text", dir: "auto" });
     const parts = marked(text, other || "");
     if (parts) for (const [word, differs] of parts) {
-      const room = word.length - word.trimStart().length;
-      box.append(word.slice(0, room), ...(differs ? [make("mark", word.slice(room))] : broken(word.slice(room))));
+      const [, room, core, end] = /^(\s*)(.*?)([.,;:!?]*)$/s.exec(word);
+      box.append(room, ...(differs && core ? [make("mark", core), end] : broken(core + end)));
     }
     else if ((text.match(new RegExp(TURN, "gm")) || []).length > 1) {
       for (const turn of text.split(/\n(?=(?:user|assistant|tool|human|ai): )/)) {
@@ -87,7 +90,7 @@
       list.append(make("li", null, {}, make("b", rater), ` (${kind}) ${severity === null ? "no rating" : severity}${mechanism ? ", " + mechanism : ""}`,
         reason ? make("bdi", ": " + reason) : null));
     for (const [metric, value] of Object.entries(cell.scores || {})) list.append(make("li", `${metric}: ${Number(value.toFixed(3))}`));
-    return list.children.length ? make("details", null, {}, make("summary", "why"), list) : null;
+    return list.children.length ? make("details", null, {}, make("summary", given.length ? "why" : "scores"), list) : null;
   };
 
   class Evidence extends HTMLElement {

@@ -109,7 +109,7 @@ async function showRuns(query, mine) {
   const state = { search: query.get("search") || "", show: query.get("show") in SHOWS ? query.get("show") : "all",
     sort: query.get("sort") in SORTS ? query.get("sort") : "date", down: query.get("down") };
   if (!["0", "1"].includes(state.down)) state.down = SORTS[state.sort][2] < 0 ? "1" : "0";
-  let runs = [], chosen = [], shown = FIRST_ROWS;
+  let runs = [], unread = 0, chosen = [], shown = FIRST_ROWS;
   const texts = new Map(), rows = new Map();  // each run's row stays in the page while the run does not change
   const rowOf = (run) => { if (!rows.has(run.run)) rows.set(run.run, runRow(run, chosen, choose)); return rows.get(run.run); };
   const search = make("input", null, { type: "search", name: "search", placeholder: "Name, model or result", autocomplete: "off" });
@@ -159,9 +159,10 @@ async function showRuns(query, mine) {
       if (head.dataset.sort === state.sort) head.setAttribute("aria-sort", state.down === "1" ? "descending" : "ascending"); else head.removeAttribute("aria-sort");
     }
     table.hidden = !hits.length;
-    none.hidden = Boolean(hits.length);
+    none.hidden = Boolean(hits.length || unread);
     none.textContent = runs.length ? "No run matches. Clear the search or show all runs." : "There is no run here yet. Make one: richter demo";
     tally.textContent = hits.length === runs.length ? counted(runs.length, "run") : `${hits.length.toLocaleString("en")} of ${counted(runs.length, "run")}`;
+    if (unread) tally.textContent += `; reading ${unread.toLocaleString("en")} more`;
     offer();
     const kept = new URLSearchParams(Object.entries({ search: state.search, show: state.show === "all" ? "" : state.show,
       ...(state.sort === "date" && state.down === "1" ? {} : { sort: state.sort, down: state.down }) }).filter(([, value]) => value));
@@ -178,9 +179,10 @@ async function showRuns(query, mine) {
 
   const before = new Map();
   const refresh = async () => {
-    const found = (await call("/api/runs")).runs;
+    const all = (await call("/api/runs")).runs, found = all.filter((run) => !run.unread);
     if (mine !== turn) return;
-    let changed = runs.length !== found.length;
+    let changed = runs.length !== found.length || !all.length;
+    unread = all.length - found.length;
     runs = found;
     for (const run of runs) {
       const text = JSON.stringify(run);
@@ -197,7 +199,7 @@ async function showRuns(query, mine) {
       changed = true;
     }
     if (changed) draw();
-    timer = setTimeout(() => refresh().catch(complain), runs.some((r) => r.writing) ? 1000 : 5000);
+    timer = setTimeout(() => refresh().catch(complain), unread ? 100 : runs.some((r) => r.writing) ? 1000 : 5000);
   };
   await refresh();
 }
