@@ -9,8 +9,11 @@ import contextlib
 import csv
 import importlib.util
 import io
+import itertools
 import json
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +29,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 from helpers.action_runner import Repository  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
 from richter.cli import main  # noqa: E402
+from richter.interop import read_frame  # noqa: E402
 from richter.store import open_ledger  # noqa: E402
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -38,15 +42,17 @@ class NotInstalledError(Exception):
     """A tool of the journey is not here."""
 
 
-def richter(*words: object, ends: int = 0) -> str:
-    """What a command prints; it must end with this status."""
+def richter(*words: object, ends: int | None = 0) -> str:
+    """What a command prints; it must end with this status, where one is given."""
     screen, errors = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(errors):
             main([str(word) for word in words])
     except SystemExit as stop:
         status = int(stop.code or 0)
-    assert status == ends, f"{words[0]} ended with {status}: {(screen.getvalue() + errors.getvalue())[-400:]}"
+    assert ends is None or status == ends, (
+        f"{words[0]} ended with {status}: {(screen.getvalue() + errors.getvalue())[-400:]}"
+    )
     return screen.getvalue()
 
 
@@ -96,8 +102,10 @@ def register_to_signature(folder: Path) -> None:
     with zipfile.ZipFile("run1.zip") as packed:
         signature = json.loads(packed.read("results.json"))["signature"]
         page = packed.read("report.html").decode()
-    assert len(signature["verdicts"]) == 1
-    assert "To sign" in page or "Signature" in page or "signature" in page
+    (verdict,) = signature["verdicts"]
+    assert "not more than 5 points worse" in verdict, verdict
+    block = page[page.index('class="sign"') :].partition("</details>")[0]
+    assert "not more than 5 points worse" in block, block[:600]
 
 
 def continuous_integration(folder: Path) -> None:
@@ -187,16 +195,56 @@ def inspect_scorers(folder: Path) -> None:
 def logs_of_other_tools(folder: Path) -> None:
     """Logs that lm-eval and promptfoo wrote are imported, compared and exported with the accuracies they printed."""
     printed = {"05_promptfoo.json": (0.75, 1.0), "09_lm_eval_0_4_13": (5 / 6, 4 / 6)}
-    for name, rates in printed.items():
-        run = folder / f"run-{name[:2]}"
-        richter("import", TOOLS / name, "-o", run)
-        richter("export", run, "-o", f"{name[:2]}.csv")
-        rows = read_csv(Path(f"{name[:2]}.csv"))
+    logs = [(name[:2], TOOLS / name, rates) for name, rates in printed.items()]
+    if importlib.util.find_spec("lm_eval") is not None:  # a fresh one, by the lm-eval that is installed
+        logs.append(("lm", *_write_lm_eval_logs(folder / "lm-eval")))
+    for name, place, rates in logs:
+        richter("import", place, "-o", f"run-{name}")
+        richter("export", f"run-{name}", "-o", f"{name}.csv")
         by_name: dict[str, list[float]] = {}
-        for row in rows:
+        for row in read_csv(Path(f"{name}.csv")):
             by_name.setdefault(row["condition"], []).append(float(row["correct"]))
-        assert sorted(sum(v) / len(v) for v in by_name.values()) == sorted(rates)
-        richter("compare", run)
+        assert sorted(sum(v) / len(v) for v in by_name.values()) == sorted(rates), name
+        accuracy = next(claim for claim in claims_of(f"run-{name}") if claim["measure"] == "accuracy")
+        assert abs(abs(accuracy["estimate"]) - abs(rates[1] - rates[0])) < 1e-9, accuracy
+        richter("gate", f"run-{name}", "--margin", "5pt", ends=4)  # so few questions decide nothing
+
+
+LM_EVAL = """
+import sys, datasets, lm_eval, json
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM
+from lm_eval.api.task import ConfigurableTask
+from lm_eval.loggers import EvaluationTracker
+
+class Simulated(LM):  # right on all but every k-th sum
+    def __init__(self, k): super().__init__(); self.k = k
+    def loglikelihood(self, requests): raise NotImplementedError
+    def loglikelihood_rolling(self, requests): raise NotImplementedError
+    def generate_until(self, requests):
+        return [str(r.doc["a"] if n % self.k else -1) for n, r in enumerate(requests)]
+
+rows = [{"q": f"{n} + {n + 1}", "a": str(2 * n + 1)} for n in range(12)]
+task = {"task": "sums", "custom_dataset": lambda **_: {"test": datasets.Dataset.from_list(rows)}, "test_split": "test",
+        "doc_to_text": "What is {{q}}?", "doc_to_target": "{{a}}", "output_type": "generate_until",
+        "generation_kwargs": {"until": ["\\n"]},
+        "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}]}
+for name, k in (("old", 3), ("new", 4)):
+    found = lm_eval.simple_evaluate(Simulated(k), tasks=[ConfigurableTask(config=dict(task))], log_samples=True, bootstrap_iters=0)
+    samples = found.pop("samples")
+    tracker = EvaluationTracker(output_path=f"{sys.argv[1]}/m-{name}")
+    tracker.save_results_aggregated(results=found, samples=samples)
+    for each, rows_of in samples.items():
+        tracker.save_results_samples(task_name=each, samples=rows_of)
+    print(json.dumps(found["results"]["sums"]["exact_match,none"]))
+"""
+
+
+def _write_lm_eval_logs(folder: Path) -> tuple[Path, tuple[float, ...]]:
+    """Two logs of a simulated model, written by lm-eval in a process of its own, and the accuracies it printed."""
+    done = subprocess.run([sys.executable, "-c", LM_EVAL, str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-600:]
+    return folder, tuple(float(line) for line in done.stdout.split()[-2:])
 
 
 def label_loop(folder: Path) -> None:
@@ -239,23 +287,80 @@ def watch_by_cron(folder: Path) -> None:
     assert found[30] == 3, found
 
 
+EVERY_COMMAND = (
+    ("compare",), ("report", "-o", "page.html"), ("severity",), ("calibration",), ("gate", "--margin", "5pt"),
+    ("size",), ("watch", "--condition", "new"), ("import", "--dry-run"),
+)  # fmt: skip
+
+
 def export_round_trips(folder: Path) -> None:
-    """A run written as CSV, JSONL, Parquet, data set and evidence gives the same claims from each."""
-    shutil.copy(EXAMPLES / "severities.csv", "severities.csv")
-    richter("import", "severities.csv", "-o", "run1")
+    """Every table of a run, written in every form, opens in every command and says the same; nothing is graded anew."""
+    _write_rich_run()
     own = claims_of("run1")
-    for ending in ("csv", "jsonl", "parquet"):
-        richter("export", "run1", "-o", f"answers.{ending}")
-        assert claims_of(f"answers.{ending}") == own, ending
+    assert {claim["measure"] for claim in own} >= {"accuracy", "ece", "mean_severity", "catastrophic_rate"}
+    exports = [f"answers.{ending}" for ending in ("csv", "jsonl", "parquet")]
+    for name in exports:
+        richter("export", "run1", "-o", name)
     richter("export", "run1", "--hub", "dataset", "--license", "cc-by-4.0", "--creator", "Us")
-    assert claims_of("dataset") == own
     richter("export", "run1", "--evidence", "run1.zip")
-    assert claims_of("run1.zip") == own
+    exports += ["dataset", "run1.zip"]
+    for name in exports:
+        assert claims_of(name) == own, name
+        richter("import", name, "-o", f"again-{name}")
+        assert claims_of(f"again-{name}") == own, name
+    for command, *options in EVERY_COMMAND:
+        said = {name: _first_line(richter(command, name, *options, ends=None)) for name in ("run1", *exports)}
+        assert len({*said.values()}) == 1, said
+    for table in ("answers", "grades", "confidences", "ratings", "items"):
+        rows = []
+        for ending in ("csv", "jsonl", "parquet"):
+            richter("export", "run1", "--table", table, "-o", f"{table}-only.{ending}")
+            rows.append(len(read_frame(Path(f"{table}-only.{ending}"))))
+        assert rows[0] == rows[1] == rows[2] > 0, (table, rows)
+    agreements = {_first_line(richter("label", "agreement", name)) for name in ("run1", "ratings-only.parquet")}
+    assert len(agreements) == 1, agreements
+    richter("label", "dataset", "--sheet", "sheet.csv", "--rater", "ann", ends=1)
+    assert not Path("dataset/ledger.sqlite").exists()
+
+
+def _first_line(text: str) -> str:
+    """What a command says first, without the name of its source."""
+    line = (text.strip().splitlines() or [""])[0]
+    return re.sub(r"\S*(?:answers|again-|run1|dataset)\S*", "SOURCE", line)
+
+
+def _write_rich_run() -> None:
+    """A simulated run with repeats, groups, confidences, severities, texts, costs, log-probabilities and two raters."""
+    chance = random.Random(1)
+    rows, ratings = [], []
+    for k, (name, rate), draw in itertools.product(range(90), (("old", 0.6), ("new", 0.8)), range(2)):
+        right = int(chance.random() < rate)
+        rows.append({
+            "item": f"q{k}", "condition": name, "draw": draw, "question": f"What is {k} + {k}?",
+            "reference": str(2 * k), "answer": str(2 * k + 1 - right), "correct": right, "confidence": round(0.4 + 0.5 * chance.random(), 3),
+            "severity": 0.0 if right else chance.randrange(1, 9) / 2, "group": f"g{k % 30}", "subject": "abc"[k % 3],
+            "tokens": ["x", str(k)], "logprobs": [-0.1, -chance.random()], "cost": 0.01, "seconds": chance.random(),
+        })  # fmt: skip
+        if draw == 0 and k < 30:
+            ratings += [
+                {
+                    "item": f"q{k}",
+                    "condition": name,
+                    "rater": who,
+                    "kind": "human",
+                    "severity": rows[-1]["severity"] * (k % 5 < 4),
+                }
+                for who in ("ann", "ben")
+            ]
+    Path("rich.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ratings))
+    richter("import", "rich.jsonl", "-o", "run1")
+    richter("label", "run1", "--import", "people.jsonl")
 
 
 def trackers(folder: Path) -> None:
     """MLflow in a local database and W&B offline keep the numbers."""
-    needs("mlflow", "wandb")
+    needs("mlflow", "sqlalchemy", "alembic", "wandb")
     shutil.copy(EXAMPLES / "severities.csv", "severities.csv")
     richter("import", "severities.csv", "-o", "run1")
     os.environ |= {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db", "WANDB_MODE": "offline"}
@@ -266,17 +371,48 @@ def trackers(folder: Path) -> None:
 
 
 def a_strangers_archive(folder: Path) -> None:
-    """An archive verifies; with a claim changed, its page changed or a link in the run it does not."""
+    """An honest archive verifies without a word of doubt; edited, it does not, and what it hides is never unpacked."""
     shutil.copy(EXAMPLES / "severities.csv", "severities.csv")
     richter("import", "severities.csv", "-o", "run1")
     richter("export", "run1", "--evidence", "run1.zip")
-    assert "0 faults" not in richter("verify", "run1.zip")
-    for name, old, new in (("results.json", b'"verified"', b'"refuted"'), ("report.html", b"better", b"worse")):
+    lines = richter("verify", "run1.zip").splitlines()
+    assert lines[0].endswith("files are as the manifest says."), lines
+    assert all(line.strip().startswith(("note:", "taken as given")) for line in lines[1:]), lines
+    own = claims_of("run1")
+    with zipfile.ZipFile("run1.zip") as packed:
+        files = {member: packed.read(member) for member in packed.namelist()}
+    for name in filter(files.get, files):  # one byte of any file that has one
+        at = len(files[name]) // 2
+        edited = files[name][:at] + bytes([files[name][at] ^ 1]) + files[name][at + 1 :]
+        _write_archive(Path("edited.zip"), files | {name: edited})
+        richter("verify", "edited.zip", ends=1)
+        if name.startswith("records/"):
+            richter("compare", "edited.zip", ends=1)
+    for name in files.keys() - {"MANIFEST.sha256"}:
+        _write_archive(Path("edited.zip"), {k: v for k, v in files.items() if k != name})
+        richter("verify", "edited.zip", ends=1)
+    changes = (  # with the manifest made again
+        ("results.json", b'"verified"', b'"refuted"'), ("report.html", b"better", b"worse"),
+        ("records/grades.jsonl", b'"correct":false', b'"correct":true'),
+    )  # fmt: skip
+    for name, old, new in changes:
         _edit_archive(Path("run1.zip"), Path("edited.zip"), name, old, new)
         richter("verify", "edited.zip", ends=1)
+    for name in ("../outside", "/tmp/richter-outside", "records/../../outside"):
+        _write_archive(Path("edited.zip"), files | {name: b"x"})
+        for command in ("verify", "compare"):
+            richter(command, "edited.zip", ends=1)
+    assert not any(place.exists() for place in (folder.parent / "outside", Path("/tmp/richter-outside")))
+    assert claims_of("run1.zip") == own
     (folder / "secret").write_text("mine")
     (folder / "run1" / "scores.csv").symlink_to(folder / "secret")
     richter("export", "run1", "--evidence", "other.zip", ends=1)
+
+
+def _write_archive(target: Path, files: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(target, "w") as packed:
+        for member, content in files.items():
+            packed.writestr(member, content)
 
 
 def _edit_archive(source: Path, target: Path, name: str, old: bytes, new: bytes) -> None:
@@ -290,9 +426,7 @@ def _edit_archive(source: Path, target: Path, name: str, old: bytes, new: bytes)
     names = [line.split(maxsplit=1)[1] for line in files["MANIFEST.sha256"].decode().splitlines()]
     lines = [f"{hashlib.sha256(files[member]).hexdigest()}  {member}\n" for member in names]
     files["MANIFEST.sha256"] = "".join(lines).encode()
-    with zipfile.ZipFile(target, "w") as packed:
-        for member, content in files.items():
-            packed.writestr(member, content)
+    _write_archive(target, files)
 
 
 JOURNEYS: tuple[Callable[[Path], None], ...] = (

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -26,7 +27,7 @@ from richter.ratings import (
     tabulate,
 )
 from richter.records import SAMPLE_NOTE, Answer, Rating, Result, printable
-from richter.store import Ledger, RunLike, open_ledger
+from richter.store import Ledger, RunLike, has_ledger, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
 from richter.words._label_texts import ClaimStanding
 
@@ -45,6 +46,14 @@ __all__ = [
 
 MOST_FAULTS = 5  # named of a sheet
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
+
+
+def _read_run(run: RunLike) -> Dataset:
+    """The tables of a run; raises for any other source, which no label can be kept in."""
+    if not has_ledger(run):
+        remedy = f"Make a run of it first: richter import {shlex.quote(str(run))} -o RUN"
+        raise InputError(f"{run} is not a run, so labels cannot be kept in it.", remedy=remedy)
+    return read_tables(run)
 
 
 def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
@@ -167,7 +176,7 @@ def serve_rating(
 
     Returns how many answers of the sample this rater has rated, and where the claim stands.
     """
-    tables = read_tables(run)
+    tables = _read_run(run)
     claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
@@ -205,7 +214,7 @@ def write_sheet(
 
     It is what the rater has not rated yet; where that is nothing, the next batch for the claim. 0: no more is needed.
     """
-    tables = read_tables(run)
+    tables = _read_run(run)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=n, seed=seed, conditions=claim.get("conditions", ()))
         people = ledger.ratings(kind="human")
@@ -265,7 +274,7 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
     at fault nothing is imported, and the faults are named.
     """
     frame, changed = read_frame(path), 0
-    tables = read_tables(run)
+    tables = _read_run(run)
     with open_ledger(run, mode="write") as ledger:
         if "id" in frame.columns and "item" not in frame.columns:
             ratings, changed = _from_sheet(ledger, frame, path, rater)

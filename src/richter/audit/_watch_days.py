@@ -14,10 +14,10 @@ from richter.audit._series import CANARIES, date_in
 from richter.claims import Blocked, Metric, Question, as_judged, measure_words, watched_measures
 from richter.errors import InputError
 from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
-from richter.interop import log_files, plain_name, read_frame
+from richter.interop import is_evidence, log_files, plain_name, read_frame
 from richter.records import plain, printable
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, holds_logs, item_codes, read_tables
+from richter.tables import Dataset, ReadOptions, holds_logs, item_codes, read_tables, single_table
 
 __all__ = ["Day", "read_series"]
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
           "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
-_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
+_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval", ".zip")
 UNCORRECTED = "human labels do not correct the values of a series: as they were graded"
 
 
@@ -144,7 +144,7 @@ def _entries(place: Place) -> list[Place]:
         return find_runs(place) or [place]
     if not place.exists():
         raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
-    if place.is_file() or is_run(place):
+    if is_run(place) or single_table(place) is not None:
         return [place]
     runs = find_runs(place)
     if runs:
@@ -172,7 +172,7 @@ def _read(
     place: Place, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
 ) -> Iterator[_Entry]:
     """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
-    is_table = isinstance(place, Path) and place.is_file() and not holds_logs(place)
+    is_table = isinstance(place, Path) and place.is_file() and not holds_logs(place) and not is_evidence(place)
     if is_table and (alone or date is not None):
         assert isinstance(place, Path)
         frame = read_frame(place, text=True)

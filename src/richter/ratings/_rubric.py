@@ -14,7 +14,7 @@ from richter.stats import Floats
 
 __all__ = ["GRID", "Rubric", "check_mechanism", "check_severity", "rubric", "snap"]
 
-_OTHER_NAMES = {"generation": "fabrication", "generation/fabrication": "fabrication"}
+_OTHER_NAMES = {"generation": "fabrication", "generation/fabrication": "fabrication", "none": ""}
 GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
 

@@ -23,7 +23,11 @@ def graded_answers(ledger: Ledger, dataset: Dataset) -> pl.DataFrame:
     judges = ", ".join(judges_of(dataset, dataset.metric)) if dataset.metric else ""
     if judges:
         graded = graded.with_columns(graded_by=pl.lit(judges))
-    empty = [c for c in _GRADES.values() if c in graded.columns and graded[c].null_count() == graded.height]
+    if dataset.counting != "human":  # else people's severities are the column of severities
+        people = dataset.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
+        means = people.group_by(KEY).agg(pl.col("severity").mean().alias("human_severity"))
+        graded = graded.join(means, on=KEY, how="left", maintain_order="left")
+    empty = [c for c in graded.columns if c not in KEY and graded[c].null_count() == graded.height]
     answers = EXPORTS["answers"](ledger).join(graded.drop(empty), on=KEY, how="left", maintain_order="left")
     order = {name: place for place, name in enumerate(dataset.conditions)}  # a table's first rows name its baseline
     return answers.sort(pl.col("condition").replace_strict(order, default=len(order)), maintain_order=True)

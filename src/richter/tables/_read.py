@@ -32,7 +32,7 @@ from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 
-__all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
+__all__ = ["holds_logs", "read_ratings", "read_tables", "single_table", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
 
@@ -208,14 +208,14 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         if name and len(part.conditions) > 1:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
-    elif (file := _single_table(path)) is None:
+    elif (file := single_table(path)) is None:
         parts = read_folder(path, _tables_inside(path), options)
     else:
         parts = read_file(file, options, named=name is not None, stem=stem)
     return parts if name is None else [_named(part, name) for part in parts]
 
 
-def _single_table(path: Path) -> Path | None:
+def single_table(path: Path) -> Path | None:
     """The file itself, or the table of grades in a folder that `richter export --hub` wrote; None for other folders."""
     exported = path / "data" / "answers.parquet"
     is_export = exported.is_file() and (path / "croissant.json").is_file()
