@@ -6,7 +6,7 @@ Their prices are made up: 1 and 2 dollars per million tokens in and out.
 
     python studies/scale_stages.py --items 10000 [--conditions 21]
 
-Writes soak/scale_stages/ITEMS.json; prints the table of all sizes that are there, as docs/validation/scale.md has it.
+Writes soak/scale_stages/ITEMS.json and goes on where it stopped; prints the table of all sizes that are there, as docs/validation/scale.md has it.
 """
 
 import argparse
@@ -86,8 +86,11 @@ def spent(run):
 
 def measure(n_items, n_conditions):
     place = WORK / str(n_items)
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+    kept = WORK / f"{n_items}.json"
+    rows = json.loads(kept.read_text())["stages"] if kept.exists() else {}
+    if not rows:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
     run, bench = place / "run", place / "items.csv"
     numbers = range(n_items)
     columns = {
@@ -99,7 +102,7 @@ def measure(n_items, n_conditions):
     }
     pl.DataFrame(columns).write_csv(bench)
     price = ("--price", "1,2")
-    rows, before = {}, (0.0, 0)
+    before = (sum(row["money_usd"] for row in rows.values()), sum(row["calls"] for row in rows.values()))
     with Models() as server:
         models = [w for k in range(1, n_conditions + 1) for w in ("--model", f"{server.url}#m{k:02d}")]
         judges = f"{server.url}#judge-a,{server.url}#judge-b"
@@ -114,7 +117,7 @@ def measure(n_items, n_conditions):
             "calibration": [["calibration", run]],
             "report": [["report", run, "-o", place / "report.html"]],
         }
-        for stage in STAGES:
+        for stage in STAGES[len(rows) :]:
             used = [richter(*words) for words in commands[stage]]
             now = spent(run)
             rows[stage] = {
@@ -126,7 +129,7 @@ def measure(n_items, n_conditions):
             }
             before = now
             print(stage, json.dumps(rows[stage]), flush=True)
-            (WORK / f"{n_items}.json").write_text(json.dumps({"conditions": n_conditions, "stages": rows}, indent=1))
+            kept.write_text(json.dumps({"conditions": n_conditions, "stages": rows}, indent=1))
 
 
 def table():

@@ -79,7 +79,11 @@ def test_a_server_that_cannot_read_is_named(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"item": ["1", "2", "3"], "condition": ["a"] * 3, "prompt": ["p"] * 3, "answer": ["x", "y", "z"]}
     )
-    with FakeApi() as api, pytest.raises(ModelError, match="does not say how likely a given text is"):
+
+    class Silent(Likely):
+        way = "none"
+
+    with Silent() as api, pytest.raises(ModelError, match="does not say how likely a given text is"):
         score_nll(frame, api.model, tmp_path / "run")
 
 

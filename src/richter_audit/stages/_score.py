@@ -106,8 +106,9 @@ def score_nll(
 ) -> pl.DataFrame:
     """Add `nll`, the mean negative log-likelihood per token under a judge model; null for an empty answer.
 
-    A model over HTTP reads plain text, a local one is asked in a chat. Calls go through the ledger in the folder `run`, so that scoring again pays only for what is missing; nothing is
-    paid for answers whose score is `known` by item and condition (`own_nll`).
+    A model over HTTP reads plain text, a local one is asked in a chat. Calls go through the ledger in the folder `run`,
+    so that scoring again pays only for what is missing. Nothing is paid for answers whose score is `known` by item and
+    condition (`own_nll`).
     """
     if "prompt" not in frame.columns:
         raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
