@@ -115,6 +115,13 @@ def write_tables(folder: Path) -> None:
     pl.DataFrame(draws).write_ndjson(folder / "draws.jsonl")
     toxic = [{"item": k, "condition": name, "toxicity": rng.betavariate(1, 9)} for k in range(300) for name in "ab"]
     pl.DataFrame(toxic).write_csv(folder / "toxicity.csv")
+    kinds = ("retrieval", "reasoning", "fabrication")
+    rated = [
+        {"item": row["item"], "condition": row["condition"], "rater": "r", "kind": "human", "severity": row["severity"]}
+        | {"mechanism": rng.choice(kinds) if row["severity"] else ""}
+        for row in rows
+    ]
+    pl.DataFrame(rated).write_csv(folder / "ratings.csv")
     (folder / "published.csv").write_text("benchmark,model,score,n\nMMLU,A,0.864,14042\nMMLU,B,0.868,14042\n")
     (folder / "words.json").write_text(json.dumps({"bias": -2.0, "weights": {"60": 0.5, "confidence": 0.7}}))
     towns = [f"Town{k}" for k in range(12)]
