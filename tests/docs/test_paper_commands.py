@@ -26,7 +26,7 @@ from richter.cli import main
 from richter.models import PROVIDERS
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("papers", "reproduction", "tail-protocol", "floors", "sem-ece")
+PAGES = ("papers", "tail-protocol", "floors", "sem-ece")
 COMMANDS = dict.fromkeys(
     line
     for page in PAGES
