@@ -1,12 +1,14 @@
 """What 21 models on 10,000 questions cost, stage by stage: processor time, memory and money.
 
 Every command is a process of its own. The models and the two judges are simulated by a server on loopback: the models
-are right at known rates and give log-probabilities, the judges read the severity off the answer and err now and then.
+are right at known rates and give log-probabilities, the judges read the severity off the answer and err now and then,
+and another model reads every answer for the tail.
 Their prices are made up: 1 and 2 dollars per million tokens in and out.
 
     python studies/scale_stages.py --items 10000 [--conditions 21]
 
-Writes soak/scale_stages/ITEMS.json and goes on where it stopped; prints the table of all sizes that are there, as docs/validation/scale.md has it.
+Writes soak/scale_stages/ITEMS.json and goes on where it stopped. It prints the table of all sizes that are there, as
+docs/validation/scale.md has it.
 """
 
 import argparse
@@ -31,6 +33,8 @@ STAGES = ("ask", "judge", "severity", "tail", "calibration", "report")
 class Models(SimulatedServer):
     async def chat(self, request):
         body = await request.json()
+        if "prompt" in body:
+            return web.json_response(self.read(body["prompt"]))
         model, prompt = body["model"], body["messages"][-1]["content"]
         play = self.judge if '"reference"' in prompt else self.answer if "case " in prompt else self.repeat
         text, sure = play(model, prompt)
@@ -41,25 +45,34 @@ class Models(SimulatedServer):
         return web.json_response({"choices": [choice], "usage": usage})
 
     @staticmethod
+    def read(text):
+        """How likely a text is: the last word's log-probability has an exponential tail, its place ends the text."""
+        start = text.rfind("\n") + 1
+        block = {"tokens": [text[:start], text[start:]], "text_offset": [0, start]}
+        block["token_logprobs"] = [None, math.log(1 - uniform("nll", text))]
+        usage = {"prompt_tokens": len(text) // 4, "completion_tokens": 0}
+        return {"choices": [{"text": text, "logprobs": block, "finish_reason": "length"}], "usage": usage}
+
+    @staticmethod
     def repeat(model, prompt):
         """Of a question that Richter asks to see that replies are not mixed up, the word that it wants."""
         return prompt.rpartition(" ")[2], 0.0
 
     @staticmethod
     def answer(model, prompt):
-        """Wrong in a fifth and more of the questions; a wrong answer's length stands for its tail."""
+        """Wrong in a fifth and more of the questions."""
         number = int(re.search(r"case (\d+)", prompt)[1])
         skill, luck = int(model[1:]), uniform(model, number)
         hard = 0.5 * luck + 0.5 * uniform("hard", number)  # half of a question's difficulty is common to all
         if hard > 0.3 + 0.01 * skill:
             return f"{number + 1}", -0.05 - 0.3 * luck
         severity = min(4.0, 0.5 + 0.5 * int(-(1 + skill / 20) * math.log(1 - uniform("level", model, number))))
-        return f"wrong by {severity:g}" + "." * int(10 * (1 / (1 - luck) ** 0.2)), -0.1 - 1.5 * luck
+        return f"wrong by {severity:g}", -0.1 - 1.5 * luck
 
     @staticmethod
     def judge(model, prompt):
         asked = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
-        found = re.match(r"wrong by ([\d.]+?)\.*$", asked["answer"])
+        found = re.match(r"wrong by ([\d.]+)$", asked["answer"])
         severity = float(found[1]) if found else 0.0
         if severity and uniform(model, prompt) < 0.2:
             severity = max(0.5, severity - 0.5)
@@ -106,18 +119,19 @@ def measure(n_items, n_conditions):
     with Models() as server:
         models = [w for k in range(1, n_conditions + 1) for w in ("--model", f"{server.url}#m{k:02d}")]
         judges = f"{server.url}#judge-a,{server.url}#judge-b"
+        reader = ("--scorer", "nll", "--model", f"{server.url}#reader")
         commands = {
             "ask": [["audit", "--only", "ask", run, "--bench", bench, *models, "--logprobs", *price]],
             "judge": [["audit", "--only", "judge", run, "--judges", judges, *price]],
             "severity": [["severity", run]],
             "tail": [
-                ["severity", "score", run, "--scorer", "length", "-o", place / "length.csv"],
-                ["severity", "tail", place / "length.csv", "--map", "score=length"],
+                ["severity", "score", run, *reader, *price, "-o", place / "nll.csv"],
+                ["severity", "tail", place / "nll.csv", "--map", "score=nll", "--better", "lower"],
             ],
             "calibration": [["calibration", run]],
             "report": [["report", run, "-o", place / "report.html"]],
         }
-        for stage in STAGES[len(rows) :]:
+        for stage in (stage for stage in STAGES if stage not in rows):
             used = [richter(*words) for words in commands[stage]]
             now = spent(run)
             rows[stage] = {

@@ -16,7 +16,7 @@ LISTED = {
         "rubric; 8 x 5 benchmark with traps; dual judge with round robin, tiebreak and self-judging audit; "
         "human study page; ICC, kappas, alpha, overcall, PPV; five families with BIC and Vuong; b with KS m_min; "
         "discriminator; matched accuracy by equivalence; jackknife; aggregation; threshold sweep; fixed m_min; "
-        "tail ratio; log-linear; Fisher with BH; hierarchical bootstrap; judge leave-one-out; scaling; "
+        "tail ratio; log-linear; Fisher with BH; hierarchical bootstrap; 10,000 queries; judge leave-one-out; scaling; "
         "micro-error prediction; domains; pipeline pairs; S1; S2; S3; S4; S5; deployment table; mechanisms; "
         "information and resolution bound; Croissant"
     ),

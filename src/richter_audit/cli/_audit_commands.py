@@ -140,7 +140,14 @@ def judge() -> None:
 @click.argument("run", type=run_place)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
-@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
+@click.option(
+    "--temperature",
+    "temperatures",
+    multiple=True,
+    default=(1.0,),
+    type=click.FloatRange(0, 2, min_open=True),
+    help="Above 0. Several make several conditions.",
+)
 @click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
@@ -166,6 +173,7 @@ def draw() -> None:
       richter audit --only draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
       richter audit --only draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
       richter audit --only draw run1 --model smollm2 --bench facts.jsonl --draws 50 --adaptive
+      richter audit --only draw run2 --model smollm2 --bench facts.jsonl --temperature 0.5 --temperature 1
     Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
     """
 
