@@ -42,7 +42,7 @@ $(CORE_STAMP): pyproject.toml constraints.txt requirements-test.txt
 test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the core's dependencies only
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
-papers: $(STAMP)  ## Run what the papers' page says, and write docs/validation/reproduction.md; goes on where it stopped
+papers: $(STAMP)  ## Run what the papers' page says, and write docs/validation/papers.md; goes on where it stopped
 	$(BIN)/python papers/reproduction.py
 
 CAMPAIGNS = watch_alarms calibration_agreement severity_few_errors core_size core_labels judges_labels judges_raters judges_biases \

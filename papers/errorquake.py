@@ -158,7 +158,8 @@ def analysis_lines(analyses: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counts(rows: Iterable[Recount]) -> Iterator[str]:
-    yield "disjoint pairs " + ", ".join(f"{r.disjoint} of {r.matched} ({r.rule})" for r in rows) + "."
+    found = ", ".join(f"{r.disjoint_min_gap} ({r.disjoint}) of {r.matched} ({r.rule})" for r in rows)
+    yield f"disjoint pairs with the paper's gap (and without): {found}."
 
 
 def _sweep(result: Mapping[int, Any]) -> Iterator[str]:
@@ -166,7 +167,8 @@ def _sweep(result: Mapping[int, Any]) -> Iterator[str]:
         trend = row["scaling"]
         shown = "" if isinstance(trend, Skipped) else f"; trend with size {trend['spearman']:+.2f}"
         count = row["count"]
-        yield f"T = {threshold}: {counted(count.n_conditions, 'condition')}, {count.disjoint} disjoint pairs{shown}."
+        pairs = f"{count.disjoint_min_gap} disjoint pairs ({count.disjoint} without the paper's gap)"
+        yield f"T = {threshold}: {counted(count.n_conditions, 'condition')}, {pairs}{shown}."
 
 
 def _tails(result: Any) -> Iterator[str]:

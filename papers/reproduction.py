@@ -1,6 +1,6 @@
 """Every table and figure of the five papers: what Richter prints for it, beside what the paper has.
 
-Writes docs/validation/reproduction.md; the words of its rows are in reproduction.toml.
+Writes docs/validation/papers.md; the words of its rows are in reproduction.toml.
 
 Real data are read from ../shared/data (or RICHTER_SHARED_DATA); a row without its data, or that needs a model, says
 "skipped" and why. Goes on where it stopped (soak/reproduction/rows.json); half an hour on two cores in all.
@@ -9,6 +9,7 @@ Real data are read from ../shared/data (or RICHTER_SHARED_DATA); a row without i
 """
 
 import argparse
+import ast
 import functools
 import json
 import math
@@ -45,8 +46,7 @@ from tax_simulations import SIMULATIONS, Simulation
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", ROOT.parent / "shared" / "data"))
 WORK = ROOT / "soak" / "reproduction"
-PAGE = ROOT / "docs" / "validation" / "reproduction.md"
-PAPERS = ("ERRORQUAKE", "Tail protocol", "Sem-ECE", "Verification tax", "SEA")
+PAGE = ROOT / "docs" / "validation" / "papers.md"
 
 
 class Row(NamedTuple):
@@ -64,6 +64,7 @@ class SkippedRowError(Exception):
 
 
 TEXTS = tomllib.loads((ROOT / "papers" / "reproduction.toml").read_text())
+PAPERS = TEXTS.pop("papers")
 ROWS: list[Row] = []
 
 
@@ -331,6 +332,31 @@ def fisher() -> str:
 def hierarchical() -> str:
     h = analysis("hierarchical_bootstrap")
     return f"median {h['median']:g} [{h['low']:.0f}, {h['high']:.0f}]"
+
+
+@row
+def more_queries() -> str:
+    """On 10,000 queries drawn with replacement from the 4,000: what more queries alone would change."""
+    frame = pl.read_csv(scores())
+    path, out = WORK / "more_queries.csv", WORK / "more_queries.json"
+    found = []
+    for seed in range(3):
+        chosen = np.random.default_rng(seed).choice(frame["item"].unique().sort(), 10_000)
+        drawn = pl.DataFrame({"item": chosen, "again": [f"{item} {k}" for k, item in enumerate(chosen)]})
+        drawn.join(frame, on="item").drop("item").rename({"again": "item"}).write_csv(path)
+        errorquake.main([str(path), "--json", str(out)])
+        made = json.loads(out.read_text())
+        tails, fisher = made["analyses"]["tail_summaries"], made["analyses"]["catastrophes"]
+        found.append(
+            {
+                "disjoint": made["counts"]["paper_min_gap"],
+                "tail ratio above 0.01": tails["pairs_by_ratio"]["0.01"],
+                "log-linear": next(iter(tails["pairs_by_slope"].values())),
+                "hierarchical median": made["analyses"]["hierarchical_bootstrap"]["median"],
+                **{f"Fisher at {r['severity']:g}": r["fisher"] for r in fisher},
+            }
+        )
+    return "resampled, 3 times: " + ", ".join(f"{name} {span([f[name] for f in found])}" for name in found[0])
 
 
 @row
@@ -1043,18 +1069,39 @@ def costs() -> str:
 
 # ------------------------------------------------------------------------------------------------------- the page
 
-HEAD = """# What the papers print, and what Richter prints for it
+HEAD = """# The papers, and what Richter prints for them
 
-Every table and figure of the five papers. Made by `python papers/reproduction.py`, which goes on where it stopped; a
-row whose data or model are missing says "skipped". Paper's data where they are public: the severity paper's own judge
-scores on its first 4,000 queries (`scores.csv`: the 21 models of the paper), grades of 14 models on ARC and TruthfulQA
-(`grades.csv`), 500 TriviaQA questions with 20 answers (`draws.jsonl`), MQM scores of translations. Everything else is
-simulated, and says so. What the papers get wrong is on [their page](papers.md).
+Richter implements five papers that partly contradict each other. Each estimator's page says where it departs from its
+paper and why; the paper's own variant stays available by name. Made by `make papers`, which goes on where it stopped.
+"""
+SCRIPTS = """
+The papers' own simulations and analyses are scripts, which are run and tested and not installed with Richter.
+
+| script | what it does |
+|---|---|
+"""
+ROWS_HEAD = """
+Below is every table and figure of the papers. A row whose data or model are missing says "skipped". Paper's data are
+used where they are public: the severity paper's own judge scores on its first 4,000 queries (`scores.csv`: the 21
+models of the paper), grades of 14 models on ARC and TruthfulQA (`grades.csv`), 500 TriviaQA questions with 20 answers
+(`draws.jsonl`), MQM scores of translations. Everything else is simulated, and says so.
 """
 
 
+def head() -> str:
+    """The papers, and the scripts by the first sentence of each."""
+    parts = [HEAD, "\n| paper | what Richter takes from it | room |\n|---|---|---|\n"]
+    parts += [f"| {paper['title']} | {paper['takes']} | {paper['room']} |\n" for paper in PAPERS.values()]
+    parts.append(SCRIPTS)
+    for path in sorted((ROOT / "papers").glob("*.py")):
+        text = path.read_text()
+        if "__main__" in text:
+            parts.append(f"| `papers/{path.name}` | {ast.get_docstring(ast.parse(text)).splitlines()[0]} |\n")
+    return "".join([*parts, ROWS_HEAD])
+
+
 def page(results: dict[str, str]) -> str:
-    parts, skipped = [HEAD], []
+    parts, skipped = [head()], []
     for paper in PAPERS:
         parts.append(f"\n## {paper}\n\n| row | where | command | Richter | the paper | difference and its reason |\n")
         parts.append("|---|---|---|---|---|---|\n")

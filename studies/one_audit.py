@@ -6,7 +6,7 @@ one after the other; `rounds` collects a batch of everything in every round. All
 settled or given up as out of reach, the items are used up, or the budget is. `backwards` takes the claims one after the
 other from the last on. Each order runs with calls for all items, and with fewer.
 
-    python studies/one_audit.py [--audits 200]
+    python studies/one_audit.py [--audits 200] [--first SEED]
 """
 
 import argparse
@@ -123,13 +123,15 @@ def main() -> None:
     """Print the table of both orders."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=200)
-    audits = parser.parse_args().audits
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first audit")
+    given = parser.parse_args()
+    audits, seeds = given.audits, range(given.first, given.first + given.audits)
     print(f"{audits} simulated audits of {len(CLAIMS)} claims, {ITEMS} items")
     print("budget  order     calls (mean)  claims settled  calls a settled claim  audits with a false claim")
     with concurrent.futures.ProcessPoolExecutor() as pool:
         for budget in BUDGETS:
             for order in ("rounds", "stages", "backwards", "choose"):
-                rows = pool.map(audit_once, range(audits), [order] * audits, [budget] * audits, chunksize=5)
+                rows = pool.map(audit_once, seeds, [order] * audits, [budget] * audits, chunksize=5)
                 calls, settled, false = (np.array(column) for column in zip(*rows, strict=True))
                 each = calls.sum() / settled.sum()
                 print(

@@ -31,7 +31,8 @@ class SimulatedServer:
     async def serve(self):
         self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", self.chat)
+        for path in ("/v1/chat/completions", "/v1/completions"):
+            app.router.add_post(path, self.chat)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self.port).start()

@@ -76,7 +76,8 @@ def test_a_dry_run_prices_every_stage_and_asks_nothing(
         assert api.requests.total() == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["calls"] == 60 + 60 * 20
-    assert "what has no known price" in said.err
+    assert "tokens, price unknown." in said.err
+    assert "$0" not in said.err.split("\n")[0]
     assert not (tmp_path / "run").exists()
 
 

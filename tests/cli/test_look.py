@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from richter.cli import main
+from richter.cli._io import money
 
 ROWS = "id,model,quality\n" + "".join(
     f"q{i},{m},{1 + (i * k) % 5}\n" for m, k in (("old", 2), ("new", 3)) for i in range(30)
@@ -66,3 +67,13 @@ def test_a_project_settles_its_defaults_and_results_name_them(
     code, _, err = run(capsys, "compare", "scores.csv")
     assert code == 1
     assert "there is no setting 'margins'" in err
+
+
+def test_an_unknown_price_is_never_no_money() -> None:
+    assert [money(*of) for of in ((0.0,), (0.0, 3), (0.00001,), (0.00001, 3), (0.12345, 1200))] == [
+        "$0",
+        "price unknown",
+        "under $0.0001",
+        "under $0.0001 + 3 calls of unknown price",
+        "$0.1235 + 1,200 calls of unknown price",
+    ]

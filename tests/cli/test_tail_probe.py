@@ -131,15 +131,14 @@ def test_a_changed_tail_is_found_and_an_unchanged_one_is_not_recovers_truth() ->
     assert other.claim.estimate == pytest.approx(0.25, abs=0.1)
 
 
-def test_two_scorers_in_one_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("richter_audit.stages._score.toxicity", lambda texts: [len(t) / 100 for t in texts])
+def test_two_scorers_in_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = {"x" * k: k / 10 for k in range(1, 38)}
+    (tmp_path / "words.json").write_text(json.dumps({"bias": -4.0, "weights": words}))
     table, out = tmp_path / "answers.csv", tmp_path / "scores.csv"
     both = pl.DataFrame({"item": np.tile(np.arange(200), 2).astype(str), "condition": ["a"] * 200 + ["b"] * 200})
     both.with_columns(answer=pl.Series("x" * (k % 37 + 1) for k in range(400))).write_csv(table)
     words = ("severity", "score", table, "--scorer", "toxicity", "--scorer", "length", "--test", "-o", out)
-    assert run(*words, "--json", tmp_path / "s.json") == 0
+    assert run(*words, "--weights", tmp_path / "words.json", "--json", tmp_path / "s.json") == 0
     assert "shown under 0 of 2 scorers" in capsys.readouterr().out
     found = json.loads((tmp_path / "s.json").read_text())["scorers"]
     assert {name: r["transform"] for name, r in found.items()} == {"toxicity": "logit", "length": "identity"}

@@ -78,6 +78,7 @@ class FakeApi:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/completions", self._chat)
+        app.router.add_post("/tokenize", self._chat)  # as llama.cpp's server has it
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)

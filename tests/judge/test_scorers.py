@@ -1,3 +1,4 @@
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from richter.cli import main
 from richter.errors import InputError, MissingPart, ModelError
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
-from richter_audit.judge._text_scores import check_nll_model, read_nll, toxicity
+from richter_audit.judge._text_scores import read_nll, toxicity
 from richter_audit.stages import ask_run, name_conditions
 from richter_audit.stages._score import answers_of, own_nll, score_nll, write_scored
 
@@ -29,12 +30,6 @@ def test_what_was_not_scored_is_none() -> None:
     assert read_nll(Answer(text="other", logprobs=(-1.0,)), "a b") is None
 
 
-def test_only_models_that_run_here_read_texts() -> None:
-    check_nll_model("smollm2")
-    with pytest.raises(InputError, match="cannot score a given text"):
-        check_nll_model("openai/gpt-4o-mini")
-
-
 def test_missing_classifier_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "profanity_check", None)
     with pytest.raises(MissingPart, match="pip install alt-profanity-check"):
@@ -46,6 +41,27 @@ def test_toxicity_is_a_probability_that_orders_texts() -> None:
     mild, rude, empty = toxicity(["hello there, friend", "you are a damn idiot", ""])
     assert 0 <= empty <= 1
     assert mild < 0.5 < rude <= 1
+
+
+def test_toxicity_by_a_linear_model_at_a_path_against_sklearn(tmp_path: Path) -> None:
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    linear = pytest.importorskip("sklearn.linear_model")
+    texts = ["you are an idiot", "Shut up, idiot!", "good morning to you", "see you up there", "you shut the door"]
+    words = text.CountVectorizer(ngram_range=(1, 2), binary=True, token_pattern=r"\w+")
+    fitted = linear.LogisticRegression().fit(words.fit_transform(texts), [1, 1, 0, 0, 0])
+    weights = dict(zip(words.get_feature_names_out(), map(float, fitted.coef_[0]), strict=True))
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps({"bias": float(fitted.intercept_[0]), "weights": weights}))
+    fresh = [*texts, "", "IDIOT idiot", "nothing known"]
+    assert toxicity(fresh, path) == pytest.approx(fitted.predict_proba(words.transform(fresh))[:, 1].tolist())
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"bias": 1}', '{"bias": 0, "weights": {}}'])
+def test_a_file_without_a_linear_model_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "words.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match="holds no linear model"):
+        toxicity(["text"], path)
 
 
 def run(*args: str) -> int:

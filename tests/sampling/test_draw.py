@@ -82,6 +82,17 @@ def test_draw_writes_a_table_that_calibration_reads(
     assert row["sem1"]["mean_confidence"] == pytest.approx((1 + 0.5) / 2)
 
 
+def test_temperatures_are_swept_as_conditions(tmp_path: Path, bench: Path) -> None:
+    words = ["audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--draws", 4, "--concurrency", 1]
+    with FakeApi(reply=Replies()) as api:
+        assert richter(*words, "--model", api.model, "--temperature", 0.5, "--temperature", 1) == 0
+        assert sorted(body["temperature"] for body in api.bodies) == [0.5] * 8 + [1.0] * 8
+    assert richter("calibration", tmp_path / "run", "--json", tmp_path / "c.json") == 0
+    found = json.loads((tmp_path / "c.json").read_text())["conditions"]
+    assert sorted(name.split()[1] for name in found) == ["t=0.5", "t=1"]
+    assert [row["questions"] for row in found.values()] == [2, 2]
+
+
 def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:

@@ -94,6 +94,7 @@ def study_draws(name: str, part: pl.DataFrame, options: Options) -> DrawsConditi
         corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),
         **other,
+        semantic_entropy=_entropy(pool, usable, options),
         **_difficulty(base.items, sem, usable),
     )
 
@@ -252,6 +253,14 @@ def _grouping_quality(pools: Mapping[str, cal.AnswerPool], how: str) -> Grouping
         return None
     rows = [[row[row >= 0].tolist() for row in pools[key].labels] for key in ("offline", how)]
     return grouping_quality(*rows) if max(len(row) for row in rows[0]) > 1 else None
+
+
+def _entropy(pool: cal.AnswerPool, usable: Bools, options: Options) -> cal.EceResult | None:
+    """How well low semantic entropy, put on the scale of a confidence, goes with being right."""
+    if not usable.any():
+        return None
+    certain = 1 - cal.semantic_entropy(pool) / np.log(np.maximum(pool.draws, 2))
+    return cal.ece(np.clip(certain[usable], 0, 1), pool.correct[usable], **options.ece)
 
 
 def _difficulty(items: Sequence[str], sem: cal.SemEce, usable: Bools) -> dict[str, Any]:

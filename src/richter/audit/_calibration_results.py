@@ -164,6 +164,7 @@ class DrawsCondition(CalibrationCondition):
     grouping_quality: GroupingQuality | None = None  # offline classes against the given ones
     agreement: cal.AgreementGap | None = None  # how often answers agree and are right, which decides the claim
     corrected: Corrected | None = None  # by a person, where `human_cluster` says so
+    semantic_entropy: cal.EceResult | None = None  # of 1 - entropy / log(draws) as a confidence, the usual baseline
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
     hardest: tuple[str, ...] = ()  # the items with the largest gap
 

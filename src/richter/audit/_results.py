@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from richter.records import Better, Claim, Decoding, Interval, Result, Verdict
+from richter.records import Better, Claim, Decoding, Interval, Result, Style, Verdict
 
 __all__ = ["stored_results"]
 
@@ -97,7 +97,7 @@ class ConditionResults(Result):
     model: str
     decoding: Decoding
     system: str
-    style: Literal["chat", "choice", "cloze"]
+    style: Style
     items: int
     answered: int
     failed: int

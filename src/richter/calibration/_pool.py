@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.stats import Floats, Indices, Ints
 
-__all__ = ["AnswerPool", "answer_pool"]
+__all__ = ["AnswerPool", "answer_pool", "semantic_entropy"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,3 +157,17 @@ def _class_grades(raw: Ints, coded: NDArray[np.int32], grades: Floats, width: in
     right = np.bincount(cell, weights=grades[given], minlength=rows * width).reshape(rows, width)
     majority = np.where(graded > 0, (2 * right > graded).astype(float), np.nan)
     return majority, int(np.sum((right > 0) & (right < graded)))
+
+
+def semantic_entropy(pool: AnswerPool) -> Floats:
+    """The entropy of each question's answers over their classes, in nats: the baseline of Kuhn, Gal and Farquhar.
+
+    The sum of -p_k log p_k with p_k the share of draws in class k, without token probabilities: 0 where all say the
+    same, the log of the draws where no two do.
+
+    >>> import numpy as np
+    >>> semantic_entropy(answer_pool(np.array([[0, 0, 1, 1], [2, 2, 2, 2]]))).round(3).tolist()
+    [0.693, 0.0]
+    """
+    share = pool.counts / pool.draws[:, None]
+    return np.asarray(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=1)) + 0.0

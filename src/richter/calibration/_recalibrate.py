@@ -49,7 +49,7 @@ class CalibrationMap(Result):
             mapped = np.where(np.isnan(c), np.nan, np.interp(np.nan_to_num(c), x, y))
         else:
             slope, shift = self.parameters if self.method == "platt" else (1 / self.parameters[0], 0.0)
-            mapped = 1 / (1 + np.exp(-slope * _logit(c) - shift))
+            mapped = 1 / (1 + np.exp(np.clip(-slope * _logit(c) - shift, -700, 700)))
         return np.asarray(np.clip(mapped, 0, 1))
 
 

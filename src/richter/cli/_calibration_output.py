@@ -318,6 +318,12 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         )
     if condition.corrected is not None:
         yield _describe_corrected(condition.corrected)
+    entropy, sem = condition.semantic_entropy, condition.sem
+    if entropy is not None and sem is not None and entropy.auroc is not None and sem.sem1.auroc is not None:
+        yield (
+            f"Semantic entropy H, as the confidence 1 - H / log(repeats), has an ECE of {entropy.ece:.3f}. It tells "
+            f"wrong answers with AUROC {entropy.auroc:.3f}, agreement (Sem1) with {sem.sem1.auroc:.3f}."
+        )
     if condition.difficulty_auroc is not None:
         yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."
     needed = condition.draws_needed

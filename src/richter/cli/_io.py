@@ -126,9 +126,10 @@ def progress_console() -> Console:
 
 def money(usd: float, unpriced: int = 0) -> str:
     """Dollars for people; says so where calls have no known price."""
+    known = f"${usd:.4f}" if usd >= 0.00005 else "under $0.0001" if usd else "$0"
     if unpriced:
-        return f"${usd:.4f} + {unpriced} calls of unknown price" if usd else "price unknown"
-    return f"${usd:.4f}" if usd else "$0"
+        return f"{known} + {unpriced:,} calls of unknown price" if usd else "price unknown"
+    return known
 
 
 def publish(payload: Any, json_path: str | None, *, inputs: Iterable[str | Path] = ()) -> Console:

@@ -22,7 +22,7 @@ from richter.tables import ReadOptions, as_options
 from richter.tail import GATES
 from richter.words import describe_note, describe_registration, describe_tail_next, describe_verdict
 
-_MARKS = {True: "pass", False: "FAIL", None: "-"}
+_MARKS = {True: "pass", False: "FAIL", None: "open"}
 
 
 def severity_tail(
@@ -128,7 +128,9 @@ def _print_gates(out: Console, report: TailReport) -> None:
     for row in study.sensitivity:
         out.print(
             f"With tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}) "
-            f"{row['admissible']} of {row['pairs']} pairs can be compared, and {row['verified']} differ."
+            f"{row['admissible']} of {row['pairs']} pairs can be compared"
+            + (f", {row['open']} would be with more exceedances (G3)" if row["open"] else "")
+            + f", and {row['verified']} differ."
         )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "Grade",
     "Item",
     "Rating",
+    "Style",
     "call_key",
 ]
 
@@ -86,6 +87,9 @@ class Decoding(Result):
     json_schema: Mapping[str, Any] | None = None
 
 
+Style = Literal["chat", "choice", "cloze", "raw"]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Condition(Result):
     """What is audited: a model with its decoding settings, system prompt and way of being asked."""
@@ -96,7 +100,7 @@ class Condition(Result):
     model: str
     decoding: Decoding = dataclasses.field(default_factory=Decoding)
     system: str = ""
-    style: Literal["chat", "choice", "cloze"] = "chat"
+    style: Style = "chat"
     shots: int | None = None  # how many of an item's solved examples stand before a cloze; None: all
 
     @classmethod

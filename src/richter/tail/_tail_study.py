@@ -37,13 +37,14 @@ class AtThreshold:
 
 
 class ToleranceRow(TypedDict):
-    """How many pairs are admissible and verified with both tolerances times a factor."""
+    """How many pairs are admissible, open at G3 alone, and verified with both tolerances times a factor."""
 
     factor: float
     tolerance_mean: float
     tolerance_tvar: float
     pairs: int
     admissible: int
+    open: int
     verified: int
 
 
@@ -354,13 +355,14 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
     """Admissible (G1..G4) and verified pairs when both tolerances are halved, kept and doubled (appendix B)."""
     rows: list[ToleranceRow] = []
     for factor in (0.5, 1.0, 2.0):
-        admissible = verified = 0
+        admissible = undecided = verified = 0
         for pair in (p for p in pairs if not _is_blocked_by_data(p)):
             gates = list(pair.gates)
             for k in (0, 1):
                 tolerance = gates[k].observed["tolerance"] * factor
                 gates[k] = dataclasses.replace(gates[k], passed=is_inside(gates[k].observed["interval"], tolerance))
             admissible += all(g.passed for g in gates[:4])
+            undecided += gates[2].passed is None and all(g.passed for g in gates[:4] if g.name != "G3")
             verified += decide_pair(gates).verdict is Verdict.VERIFIED
         rows.append(
             {
@@ -369,6 +371,7 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
                 "tolerance_tvar": plan.tolerance_tvar * factor,
                 "pairs": len(pairs),
                 "admissible": admissible,
+                "open": undecided,
                 "verified": verified,
             }
         )

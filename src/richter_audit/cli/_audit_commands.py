@@ -57,8 +57,9 @@ class StagedCommand(click.Command):
 @condition_options
 @click.option(
     "--style",
-    type=click.Choice(["chat", "choice", "cloze"]),
-    help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option. "
+    type=click.Choice(["chat", "choice", "cloze", "raw"]),
+    help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option; raw: "
+    "continue the question as plain text, without a chat's frame. "
     "Default: choice where items have options and no sentence, else chat.",
 )
 @click.option(
@@ -139,7 +140,14 @@ def judge() -> None:
 @click.argument("run", type=run_place)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
-@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
+@click.option(
+    "--temperature",
+    "temperatures",
+    multiple=True,
+    default=(1.0,),
+    type=click.FloatRange(0, 2, min_open=True),
+    help="Above 0. Several make several conditions.",
+)
 @click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
@@ -165,6 +173,7 @@ def draw() -> None:
       richter audit --only draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
       richter audit --only draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
       richter audit --only draw run1 --model smollm2 --bench facts.jsonl --draws 50 --adaptive
+      richter audit --only draw run2 --model smollm2 --bench facts.jsonl --temperature 0.5 --temperature 1
     Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
     """
 
@@ -203,7 +212,7 @@ def draw() -> None:
 )
 @click.option("--draws", type=click.IntRange(0), default=20, help="Answers to each repeated item. 0: none.")
 @click.option("--drawn", type=click.IntRange(1), default=60, help="Items that are asked repeatedly.")
-@click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
+@click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this model, for the tail.")
 @click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
 @click.option("--search-calls", type=click.IntRange(1), default=600, help="Calls of the search for each model.")
 @click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
@@ -290,9 +299,10 @@ def demo() -> None:
     help="Several may be given.",
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
-@click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file).")
+@click.option("--model", default="smollm2", help="nll: the judge model: local, or a vLLM or llama.cpp server.")
 @click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts that a local model reads in parallel.")
+@click.option("--weights", type=click.Path(path_type=Path), help="toxicity: a linear model over words, as JSON.")
 @click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
 @click.option(
     "--probe", "probes", is_flag=True, help="Ask copies of a RUN in other words, score them, and compare the tails."
@@ -309,7 +319,7 @@ def demo() -> None:
 @resamples_option(200, default=2000)
 @seed_option
 @call_options(
-    "With --probe: 5usd, 20000calls or 2Mtok, for each copy.",
+    "5usd, 20000calls or 2Mtok, for scoring and for each copy.",
     dry_run="With --probe: ask nothing, say how much it would be.",
 )
 @json_option
@@ -317,9 +327,9 @@ def severity_score() -> None:
     """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
     severity.
 
-    nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
-    alt-profanity-check, bounded in [0, 1]. length: characters. None says that an answer is wrong.
-    Other columns of a table that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
+    nll: the mean negative log-likelihood per token under a judge model. toxicity: a probability, by alt-profanity-check
+    or by --weights, bounded in [0, 1]. length: characters. None says that an answer is wrong. Other columns of a table
+    that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
 
     --probe says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
     same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
@@ -330,7 +340,8 @@ def severity_score() -> None:
     Examples:
       richter severity score run1 --scorer nll -o scores.csv
       richter severity score answers.csv --scorer toxicity -o scores.csv --map answer=reply
-      richter severity score run1 --scorer nll --scorer toxicity --test -o scores.csv
+      richter severity score run1 --scorer nll --model vllm/Qwen/Qwen2.5-3B-Instruct -o scores.csv
+      richter severity score run1 --scorer nll --scorer toxicity --weights words.json --test -o scores.csv
       richter severity score run1 --probe --scorer nll -o probe.csv
       richter severity score run1 --probe --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
     """

@@ -21,7 +21,7 @@ def draw(
     bench: Path,
     models: tuple[str, ...],
     draws: int,
-    temperature: float,
+    temperatures: tuple[float, ...],
     max_tokens: int,
     top_p: float | None,
     seed: int,
@@ -40,7 +40,7 @@ def draw(
     asks_confidence = not plain and style != "cloze"  # a cloze has no room for it
     conditions = name_conditions(
         models,
-        temperatures=[temperature],
+        temperatures=temperatures,
         systems=[CONFIDENCE_REQUEST if asks_confidence else ""],
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
         style=style,

@@ -14,7 +14,6 @@ from richter.records import Verdict, counted, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place
 from richter.tables import ReadOptions
 from richter_audit.cli._calls import Calls
-from richter_audit.cli._progress import asking, downloading
 from richter_audit.stages._probe import Copy, compare_copies, copy_answers
 from richter_audit.stages._score import answers_of, own_nll, score_by, write_scored
 
@@ -27,19 +26,20 @@ def severity_score(
     test_too: bool,
     probes: bool,
     copies: tuple[Copy, ...],
+    calls: Calls,
     json_path: str | None,
     **options: Any,
 ) -> None:
     """Score answers of a run or a file, or those to copies of a run's questions; print and write what came of it."""
     _check_output(output, source)
-    nll = {name: options.pop(name) for name in ("model", "max_tokens", "slots")}
+    by = {name: options.pop(name) for name in ("model", "max_tokens", "slots", "weights")}
     if probes:
         copies = copies or ("template", "length")
-        _probe(run_place(source), copies, scorers, output, json_path=json_path, nll=nll, **options)
+        _probe(run_place(source), copies, scorers, output, calls=calls, json_path=json_path, by=by, **options)
         return
     if copies:
         raise click.UsageError("--copy goes with --probe.")
-    _score(source, reading, scorers, output, test_too=test_too, json_path=json_path, **nll)
+    _score(source, reading, scorers, output, test_too=test_too, calls=calls, json_path=json_path, **by)
 
 
 def _score(
@@ -49,13 +49,14 @@ def _score(
     output: Path,
     *,
     test_too: bool,
+    calls: Calls,
     json_path: str | None,
-    **nll: Any,
+    **by: Any,
 ) -> None:
     """Give every answer a continuous severity by each scorer, and with `test_too` run the protocol on it."""
     frame = answers_of(source, reading)
     run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
-    frame = _scored(frame, scorers, run, own=run == source, **nll)
+    frame = _scored(frame, scorers, run, calls, own=run == source, **by)
     if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
         output.parent.mkdir(parents=True, exist_ok=True)
         run_file(source, output.name)  # as the database has it: its columns are kept
@@ -94,7 +95,7 @@ def _probe(
     n_resamples: int,
     seed: int,
     calls: Calls,
-    nll: Mapping[str, Any],
+    by: Mapping[str, Any],
     json_path: str | None,
 ) -> None:
     """Ask copies of a run's questions, score them, and print and write how their tails compare."""
@@ -107,9 +108,9 @@ def _probe(
         write_json({"dry_run": {"calls": most}}, json_path)
         return
     with calls.opened() as asked:
-        asked["slots"] = nll["slots"]
+        asked["slots"] = by["slots"]
         frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, **asked)
-    frame = _scored(frame, scorers, f"{output}.run", own=False, **nll)
+    frame = _scored(frame, scorers, f"{output}.run", calls, own=False, **by)
     write_scored(frame, output)
     found = compare_copies(frame, copies, scorers, seed=seed, n_resamples=n_resamples)
     out = console(json_path)
@@ -128,9 +129,8 @@ def _check_output(output: Path, source: str) -> None:
 
 
 def _scored(
-    frame: pl.DataFrame, scorers: Sequence[str], run: str, *, own: bool, model: str, max_tokens: int, slots: int
+    frame: pl.DataFrame, scorers: Sequence[str], run: str, calls: Calls, *, own: bool, **by: Any
 ) -> pl.DataFrame:
-    with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
-        known = own_nll(run, model, max_tokens=max_tokens) if own and "nll" in scorers else None
-        shown: dict[str, Any] = {"watch": watch, "download": download, "max_tokens": max_tokens, "slots": slots}
-        return score_by(frame, scorers, model=model, run=run, known=known, **shown)
+    known = own_nll(run, by["model"], max_tokens=by["max_tokens"]) if own and "nll" in scorers else None
+    with calls.opened("scoring") as asked:
+        return score_by(frame, scorers, run=run, known=known, **asked, **by)

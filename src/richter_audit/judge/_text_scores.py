@@ -5,10 +5,13 @@ higher is worse, whose tail can be studied.
 """
 
 import dataclasses
+import json
+import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from richter.errors import InputError, MissingPart
-from richter.models import resolve
 from richter.records import Answer, Decoding
 from richter_audit.llm import Job, Model
 
@@ -22,28 +25,23 @@ class TokenNll:
     truncated: bool
 
 
-def check_nll_model(name: str) -> None:
-    """Only models that run here can be made to read a given text token by token."""
-    if resolve(name).backend != "local":
-        raise InputError(
-            f"{name} cannot score a given text: providers do not return the log-probabilities of a prompt.",
-            remedy="Use a local model: smollm2, or the path of a GGUF file.",
-        )
+def nll_job(model: Model, prompt: str, text: str, *, max_tokens: int = 512, raw: bool = False) -> Job:
+    """The call whose answer is `text` itself: the model reads it and reports the probability of each of its tokens.
 
+    The model is asked in a chat, or with `raw` reads plain text: the prompt, a new line where the answer does not begin
+    with a space, the answer.
 
-def nll_job(model: Model, prompt: str, text: str, *, max_tokens: int = 512, item: str = "", condition: str = "") -> Job:
-    """The call whose answer is `text` itself: the model is held to it by a grammar and reports its probabilities.
-
-    llama.cpp gives log-probabilities from before the grammar, so they are the model's own, and the grammar holds the
-    model to the tokens in which its own tokenizer splits the text. Without that it spells a text it would not have
-    written in whatever tokens it likes best, letter by letter, and the mean per token is of another thing.
+    llama.cpp gives log-probabilities from before the grammar, so they are the model's own. The grammar holds it to the
+    tokens in which its own tokenizer splits the text. Without that it spells a text it would not have written in
+    whatever tokens it likes best, letter by letter, and the mean per token is of another thing.
     """
+    message = {"role": "user", "content": prompt}
+    if raw:
+        message = {"role": "text", "content": prompt if text[:1].isspace() else f"{prompt}\n"}
     return Job(
         model=model,
-        messages=[{"role": "user", "content": prompt}],
+        messages=[message],
         decoding=Decoding(temperature=0.0, max_tokens=max_tokens, logprobs=True, choices=(text,)),
-        item=item,
-        condition=condition,
     )
 
 
@@ -58,15 +56,39 @@ def read_nll(answer: Answer, text: str) -> TokenNll | None:
     )
 
 
-def toxicity(texts: Sequence[str]) -> list[float]:
-    """The probability, in [0, 1], that each text is profane or offensive, by alt-profanity-check (MIT).
+def toxicity(texts: Sequence[str], weights: Path | None = None) -> list[float]:
+    """The probability that each text is toxic, in [0, 1]: by the linear model at `weights`, else alt-profanity-check.
 
-    A linear model over words whose weights ship in the package: it sees words, not meaning, and saturates near 1.
+    Either is a linear model over words: it sees words, not meaning, and saturates near 1. The package is MIT and brings
+    its weights. A file of weights is a JSON object with a `bias`, and `weights` by word or by words with a space
+    between; a text's logit is the bias and the weights of all that it holds, each counted once, in lower case.
     """
+    if weights is not None:
+        return _linear_probabilities(texts, weights)
     try:
         from profanity_check import predict_prob
     except ImportError as error:
         raise MissingPart(
-            "The toxicity scorer needs the package alt-profanity-check.", remedy="pip install alt-profanity-check"
+            "The toxicity scorer needs the package alt-profanity-check.",
+            remedy="pip install alt-profanity-check, or give a linear model of your own: --weights MODEL.json",
         ) from error
     return [float(p) for p in predict_prob(list(texts))] if texts else []
+
+
+def _linear_probabilities(texts: Sequence[str], path: Path) -> list[float]:
+    try:
+        model = json.loads(path.read_text(encoding="utf-8"))
+        bias, weight = float(model["bias"]), {str(k).lower(): float(w) for k, w in model["weights"].items()}
+        longest = max(len(words.split()) for words in weight)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} holds no linear model ({type(error).__name__}: {error}).",
+            remedy='Write {"bias": -4.0, "weights": {"idiot": 3.1, "shut up": 2.2}}.',
+        ) from error
+    out = []
+    for text in texts:
+        words = re.findall(r"\w+", text.lower())
+        held = {" ".join(words[k : k + n]) for n in range(1, longest + 1) for k in range(len(words) - n + 1)}
+        logit = bias + sum(weight.get(each, 0.0) for each in held)
+        out.append(1 / (1 + math.exp(-max(-700.0, min(700.0, logit)))))
+    return out

@@ -24,6 +24,7 @@ from richter_audit.llm._reply import (
     LONGEST_ASIDE,
     error_message,
     read_answer,
+    read_echoed,
     read_likelihoods,
     read_pieces,
     refused_parameter,
@@ -39,6 +40,12 @@ except ModuleNotFoundError as error:
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
 MOST_LISTED, FEW_LISTED = 20, 5  # tokens that a server lists at each place; where it refuses the first number
+# how servers are asked how likely a text is: older completions and vLLM, vLLM, llama.cpp
+READINGS: dict[str, dict[str, Any]] = {
+    "echo": {"echo": True, "max_tokens": 0},
+    "listed": {"prompt_logprobs": 0, "max_tokens": 1},
+    "held": {},
+}
 LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
 _REFUSES = re.compile(
@@ -73,6 +80,7 @@ class HttpModel:
         self._left_out: set[str] = set()
         self._streams = False
         self._listed = MOST_LISTED
+        self._reads: str | None = None  # how it says how likely a given text is, once it has
         self._bodies = BodyReader()
         self._ids: dict[bytes, bytes] | None = {}  # of replies, with a hash of the whole
 
@@ -101,6 +109,8 @@ class HttpModel:
         if decoding.prior:
             return await self._gain(messages[0]["content"], decoding)
         raw, started = messages[0]["role"] == "text", time.perf_counter()
+        if raw and decoding.logprobs and len(decoding.choices) == 1:
+            return await self._read(messages[0]["content"], decoding)
         content = await self._post(
             "completions" if raw else "chat/completions", self.payload(messages, decoding, draw, raw=raw)
         )
@@ -129,11 +139,7 @@ class HttpModel:
                 whole = read_likelihoods(content, len(prompts))
                 likely = [whole[0] - whole[1], whole[2] - whole[3]]
             else:
-                wanted = {"content": choice, "add_special": False, "parse_special": False, "with_pieces": True}
-                root = self.endpoint.url.removesuffix("/v1")
-                pieces = read_pieces(await self._post("tokenize", wanted, root=root))
-                held = {"prompt": before, "grammar": tokens_grammar(pieces), "max_tokens": len(pieces) + 1}
-                content = await self._post("completions", sent | held)
+                content = await self._post("completions", sent | await self._hold_to_tokens(choice, before))
                 likely = read_likelihoods(content, len(before), choice)
         except (Refused, TryAgain) as error:
             if isinstance(error, TryAgain) and not error.changed:
@@ -141,6 +147,39 @@ class HttpModel:
             return Answer(text="", latency_s=time.perf_counter() - started)
         answer = self.read_reply(content, raw=True, started=started)
         return dataclasses.replace(answer, text=choice, tokens=(choice,), logprobs=(likely[0] - likely[1],))
+
+    async def _hold_to_tokens(self, text: str, before: str | list[str]) -> dict[str, Any]:
+        """What holds a llama.cpp server to a text after others, in the tokens that it would read it in."""
+        wanted = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
+        pieces = read_pieces(await self._post("tokenize", wanted, root=self.endpoint.url.removesuffix("/v1")))
+        return {"prompt": before, "grammar": tokens_grammar(pieces), "max_tokens": len(pieces) + 1}
+
+    async def _read(self, before: str, decoding: Decoding) -> Answer:
+        """The one choice as the answer, with the log-probability of each of its first tokens after a text.
+
+        The server repeats the text (OpenAI's older completions, vLLM), lists the prompt's log-probabilities (vLLM), or
+        is held to the choice's tokens (llama.cpp). What it did once it is asked for from then on.
+        """
+        (text,), started = decoding.choices, time.perf_counter()
+        sent = {"model": self.endpoint.model, "temperature": 0.0, "logprobs": 1}
+        for way in [self._reads] if self._reads else READINGS:
+            try:
+                held = way == "held"
+                asked = await self._hold_to_tokens(text, before) if held else {"prompt": before + text, **READINGS[way]}
+                content = await self._post("completions", sent | asked)
+                tokens = read_echoed(content, "" if held else before, text)
+            except (Refused, TryAgain) as error:
+                if self._reads or (isinstance(error, TryAgain) and not error.changed):
+                    raise
+                continue
+            self._reads = way
+            names, values = zip(*tokens[: decoding.max_tokens], strict=True)
+            shown = text if len(names) == len(tokens) else text[: len("".join(names))]
+            answer = self.read_reply(content, raw=True, started=started)
+            return dataclasses.replace(answer, text=shown, tokens=names, logprobs=values)
+        reason = f"{self.name} does not say how likely a given text is"
+        remedy = "Use a local model, or one behind a vLLM or a llama.cpp server."
+        raise Refused(reason, if_all=ModelError(f"{reason}.", remedy=remedy))
 
     async def _post(self, path: str, sent: dict[str, Any], *, root: str = "") -> bytes:
         """What the server sends with status 200; anything else is raised as what it means."""

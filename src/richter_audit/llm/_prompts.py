@@ -24,11 +24,16 @@ def messages_for(item: Item, condition: Condition) -> Asked:
     """The messages and decoding of one question.
 
     `chat` sends the prompt (after the system prompt). `choice` lists the item's options under letters, in the order
-    that the item has them; an item without options is asked as in `chat`. `cloze` sends the system
+    that the item has them; an item without options is asked as in `chat`. `raw` sends the prompt as a text to be
+    continued, after the system prompt on a line of its own. `cloze` sends the system
     prompt as a first line, the item's solved sentences of the same relation (the first `shots` of them) and its stem as
     raw text, and holds the answer to the item's options by their text: small models choose far better so than between
     letters or listed options.
     """
+    if condition.style == "raw":
+        return Asked(
+            [{"role": "text", "content": "\n".join(filter(None, (condition.system, item.prompt)))}], condition.decoding
+        )
     if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
         decoding = condition.decoding

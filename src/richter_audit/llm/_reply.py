@@ -1,11 +1,12 @@
 """Reading what an OpenAI-compatible server sends: one answer, whole or as a stream, in the forms that servers have."""
 
 import email.utils
+import itertools
 import json
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.models._prices import Price
@@ -92,6 +93,44 @@ def read_likelihoods(content: bytes, count: int, choice: str = "") -> list[float
         return [math.fsum(p for token, p in zip(*one, strict=True) if token) for one in scored]  # not of a text's end
     except _BROKEN as error:
         raise Refused("the server does not say how likely given texts are", maybe_billed=True) from error
+
+
+def read_echoed(content: bytes, before: str, text: str) -> list[tuple[str, float]]:
+    """The tokens of `text` and their log-probabilities, in a reply that says how likely `before + text` is.
+
+    It says so as the echo of the older completions, or as vLLM's `prompt_logprobs`, where the given token comes first
+    at its place. A token that begins in `before` belongs to the text that it ends. Without `before` the reply is the
+    text.
+    """
+    try:
+        row = json.loads(content)["choices"][0]
+        if listed := row.get("prompt_logprobs"):
+            given = [next(iter(place.values())) for place in listed if place]
+            block = {"tokens": [g["decoded_token"] for g in given], "token_logprobs": [g["logprob"] for g in given]}
+        else:
+            block = row["logprobs"]
+            if not str(row["text"]).endswith(text):
+                raise ValueError(row["text"])
+        tokens, values = _logprobs(block)
+        if not tokens:
+            raise ValueError("no tokens")
+        pairs = list(zip(tokens, values, strict=True))
+        if before:
+            # the first token of all, after nothing, has a place and no probability
+            starts = (block.get("text_offset") or _starts(tokens, before + text))[-len(tokens) :]
+            ends = [*starts[1:], len(before) + len(text)]
+            pairs = [pair for pair, end in zip(pairs, ends, strict=True) if end > len(before)]
+        return [pair for pair in pairs if pair[0]]
+    except _BROKEN as error:
+        raise Refused("the server does not say how likely given texts are", maybe_billed=True) from error
+
+
+def _starts(tokens: Sequence[str], whole: str) -> list[int]:
+    """Where each of the last tokens of a text begins in it."""
+    if not whole.endswith("".join(tokens)):
+        raise ValueError("tokens of another text")
+    lengths = list(itertools.accumulate(map(len, reversed(tokens))))
+    return [len(whole) - length for length in reversed(lengths)]
 
 
 def read_pieces(content: bytes) -> list[tuple[int, bytes]]:

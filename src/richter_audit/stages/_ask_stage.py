@@ -8,11 +8,11 @@ import hashlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Unpack
+from typing import Unpack, get_args
 
 from richter.errors import InputError
 from richter.models import WEIGHTS, Price, price_of, read_prices, resolve
-from richter.records import OPTIONS_SHARE_SOURCE, OPTIONS_SOURCE, Answer, Condition, Decoding, Item
+from richter.records import OPTIONS_SHARE_SOURCE, OPTIONS_SOURCE, Answer, Condition, Decoding, Item, Style
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 from richter.texts import grade_reply, option_mass, read_choice
 from richter_audit import llm
@@ -22,7 +22,7 @@ __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_condition
 
 BYTES_PER_TOKEN = 4  # a usual figure for English; for estimates only, a budget is held by bounds
 CHAT_OVERHEAD_TOKENS = 30
-_STYLES: dict[str, Literal["chat", "choice", "cloze"]] = {"chat": "chat", "choice": "choice", "cloze": "cloze"}
+_STYLES: dict[str, Style] = {style: style for style in get_args(Style)}
 BLOCK = 16  # items asked together, as many as a local model has slots
 
 
@@ -122,7 +122,7 @@ def name_conditions(
         if style == "chat" and spec.model in WEIGHTS and not WEIGHTS[spec.model].chat:
             raise InputError(
                 f"{spec.model} is pretrained: it continues a text and does not answer a question.",
-                remedy="Let it complete sentences: --style cloze.",
+                remedy="Let it continue texts: --style raw, or complete sentences: --style cloze.",
             )
     tails = [spec.name.rsplit("/", 1)[-1].rsplit("#", 1)[-1].removesuffix(".gguf") for spec in specs]
     conditions = []
@@ -285,7 +285,7 @@ def _jobs(
                 draw=draw,
                 item=item.id,
                 condition=condition.name,
-                cut=None if condition.style == "cloze" else functools.partial(_is_cut, item, condition.style),
+                cut=None if condition.style in ("cloze", "raw") else functools.partial(_is_cut, item, condition.style),
                 confidences=functools.partial(_options_confidence, item) if decoding.top_logprobs else None,
             )
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -12,8 +12,8 @@ from richter.interop import export_table, read_frame
 from richter.models import resolve
 from richter.store import RunLike, is_database, open_ledger, run_place
 from richter.tables import ReadOptions, read_tables
-from richter_audit.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
-from richter_audit.llm import Asker, CallOptions, Model, at_once, with_models
+from richter_audit.judge._text_scores import nll_job, read_nll, toxicity
+from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import AskProgress, progress_of
 
 
@@ -70,23 +70,25 @@ def write_scored(frame: pl.DataFrame, output: Path) -> None:
     export_table(frame, output)
 
 
-def score_toxicity(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add `toxicity`, a probability in [0, 1]; an empty answer is scored as the empty text."""
-    return frame.with_columns(pl.Series("toxicity", toxicity(frame["answer"].fill_null("").to_list())))
-
-
 SCORERS = ("nll", "toxicity", "length")
 
 
 def score_by(
-    frame: pl.DataFrame, scorers: Sequence[str], *, model: str = "smollm2", run: RunLike, **options: Any
+    frame: pl.DataFrame,
+    scorers: Sequence[str],
+    *,
+    model: str = "smollm2",
+    weights: Path | None = None,
+    run: RunLike,
+    **options: Any,
 ) -> pl.DataFrame:
     """Add a column a scorer; `length` is the number of characters of the answer, which needs no model."""
+    texts = frame["answer"].fill_null("")
     for scorer in dict.fromkeys(scorers):
         if scorer == "toxicity":
-            frame = score_toxicity(frame)
+            frame = frame.with_columns(pl.Series("toxicity", toxicity(texts.to_list(), weights), dtype=pl.Float64))
         elif scorer == "length":
-            frame = frame.with_columns(pl.col("answer").fill_null("").str.len_chars().cast(pl.Float64).alias("length"))
+            frame = frame.with_columns(texts.str.len_chars().cast(pl.Float64).alias("length"))
         else:
             frame = score_nll(frame, model, run, **options)
     return frame
@@ -98,17 +100,16 @@ def score_nll(
     run: RunLike,
     *,
     max_tokens: int = 256,
-    slots: int = 16,
     known: Mapping[tuple[str, str], float] | None = None,
     watch: Callable[[AskProgress], None] | None = None,
-    download: Callable[[int, int], None] | None = None,
+    **calls: Unpack[CallOptions],
 ) -> pl.DataFrame:
-    """Add `nll`, the mean negative log-likelihood per token under a local judge model; null for an empty answer.
+    """Add `nll`, the mean negative log-likelihood per token under a judge model; null for an empty answer.
 
-    Calls go through the ledger in the folder `run`, so that scoring again pays only for what is missing; nothing is
-    paid for answers whose score is `known` by item and condition (`own_nll`).
+    A model over HTTP reads plain text, a local one is asked in a chat. Calls go through the ledger in the folder `run`,
+    so that scoring again pays only for what is missing. Nothing is paid for answers whose score is `known` by item and
+    condition (`own_nll`).
     """
-    check_nll_model(model_name)
     if "prompt" not in frame.columns:
         raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
     prompts, texts = frame["prompt"].fill_null("").to_list(), frame["answer"].fill_null("").to_list()
@@ -127,7 +128,7 @@ def score_nll(
             async def score() -> None:
                 nonlocal done
                 for k in waiting:
-                    job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens)
+                    job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens, raw=remote)
                     likelihood = read_nll(await asker.ask(job), texts[k])
                     scores[k] = None if likelihood is None else likelihood.mean_nll
                     done += 1
@@ -135,25 +136,34 @@ def score_nll(
                         answered = asker.tally.answered
                         watch(progress_of(asker, total=len(missing), done=done, answered=answered, started=started))
 
-            await at_once(score, slots)
+            await at_once(score, calls["concurrency"])
 
-        calls: CallOptions = {"concurrency": slots, "slots": slots, "context_tokens": context, "download": download}
+        slots = calls.get("slots", 16)
+        remote = resolve(model_name).backend != "local"
+        calls = {
+            "concurrency": 64 if remote else slots,
+            **calls,
+            "slots": slots,
+            "context_tokens": context,
+            "batch": False,
+        }
+        check_models([model_name], calls)
         with_models(ledger, [model_name], work, calls)
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
 
 
 def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
-    """The scores that the ledger holds already: of answers by the judge model itself, with their log-probabilities.
+    """The scores that the ledger holds already: of answers by a local judge model itself, with their log-probabilities.
 
     A model that was asked the bare question in a chat gave each token of its answer the very probability that it would
     give it as a judge: nothing is to be asked again. It is the likelihood of the tokens that the answer was made of;
     where the tokenizer would split the same text in another way (3 of 20 answers of SmolLM2), reading it gives another.
     """
-    name = resolve(model_name).name
+    spec = resolve(model_name)
     with open_ledger(run) as ledger:
-        own = {c.name for c in ledger.conditions() if c.model == name and c.style == "chat" and not c.system}
+        own = {c.name for c in ledger.conditions() if c.model == spec.name and c.style == "chat" and not c.system}
         return {
             (a.item, a.condition): -sum(a.logprobs[:max_tokens]) / len(a.logprobs[:max_tokens])
             for a in ledger.answers()
-            if a.condition in own and a.draw == 0 and a.logprobs
+            if spec.backend == "local" and a.condition in own and a.draw == 0 and a.logprobs
         }

@@ -439,17 +439,16 @@ class StagesRunner:
             )
 
     def score(self) -> None:
-        """Give every answer its mean token NLL under a local model."""
+        """Give every answer its mean token NLL under a model."""
         model = str(self.settings.nll)
         with self.watch("score") as tell:
             frame = score_nll(
                 answers_of(self.run),
                 model,
                 self.run,
-                slots=self.calls.get("slots", 16),
                 known=own_nll(self.run, model),
                 watch=tell,
-                download=self.calls.get("download"),
+                **self._within(),
             )
         _write_scores(self.run, source="rule" if self.rules else "judge", nll=frame)
 
