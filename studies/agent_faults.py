@@ -1,11 +1,12 @@
-"""Plant faults of seven kinds in logs that Inspect writes of scripted agents with real tools, and count what rules find.
+"""Plant faults of seven kinds in logs that Inspect writes of scripted agents, and count what rules find.
 
-    python studies/agent_faults.py            # 40 tasks x 5 runs x 2 agents for each set of words
+    python studies/agent_faults.py                        # 40 tasks x 5 runs x 2 agents for each set of words
+    python studies/agent_faults.py --words first --show   # what is missed, and what is found that was not planted
 
 Agents are scripts behind Inspect's mock model; their tools are real: a shell in a folder of its own, a search over
-files, a page reader, an editor and a job queue. The generator and its words (agent_fault_words.toml) were written before
-their author read the rules. Runs without faults hold what rules may mistake for one: log files full of errors, a check
-that fails until the code is mended, a job that is asked for its state again and again, and answers of zero.
+files, a page reader, an editor and a job queue. The generator and its words (agent_fault_words.toml) were written
+before their author read the rules. Runs without faults hold what rules may mistake for one: log files full of errors, a
+check that fails until the code is mended, and a job that is asked for its state again and again.
 """
 
 import argparse
@@ -13,32 +14,43 @@ import contextvars
 import dataclasses
 import json
 import random
+import shutil
 import subprocess
-import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Epochs, Task, eval as run_task
+import polars as pl
+from inspect_ai import Epochs, Task
+from inspect_ai import eval as run_task
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, execute_tools, get_model
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessageAssistant,
+    ModelOutput,
+    ModelUsage,
+    execute_tools,
+    get_model,
+)
 from inspect_ai.scorer import Score, Target, accuracy, scorer
 from inspect_ai.solver import Generate, TaskState, solver
 from inspect_ai.tool import ToolCall, ToolError, tool
 
-WORDS: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_suffix("").parent.joinpath(
+from richter.tables import read_tables
+
+WORDS: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name(
     "agent_fault_words.toml").read_text())  # fmt: skip
-KINDS = ("failed call", "repeated call", "unused result", "loop", "budget", "refusal", "gave up")
+KINDS = ("failed call", "repeated call", "unused result", "loop", "budget hit", "refusal", "gave up")
 SHARES = {"careful": 0.35, "hasty": 0.6}  # of runs that get a fault, by agent
 # what comes with a fault: finding it beside the planted one is no false alarm
 IMPLIED = {
     "failed call": {"unused result"},
     "repeated call": {"unused result"},
     "loop": {"repeated call", "unused result"},
-    "budget": {"unused result", "failed call"},
+    "budget hit": {"unused result", "failed call"},
     "refusal": {"unused result"},
     "gave up": {"unused result"},
 }
@@ -184,12 +196,16 @@ def failed_call(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> lis
 
 
 def repeated_call(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]:
-    at = rng.choice([k for k, turn in enumerate(turns) if turn.calls and turn.calls[0][0] in ("bash", "search", "open_page")
-                     and not turn.fault and "check.py" not in str(turn.calls)])  # fmt: skip
+    reads = ("bash", "search", "open_page")
+    at = rng.choice([k for k, turn in enumerate(turns) if turn.calls and turn.calls[0][0] in reads and not turn.fault
+                     and "check.py" not in str(turn.calls)])  # fmt: skip
     name, arguments = turns[at].calls[0]
     again = dict(reversed(arguments.items())) if rng.random() < 0.3 else dict(arguments)
     new = Turn(text=rng.choice(THOUGHTS), calls=[(name, again)], fault="repeated call")
-    return _insert(turns, [new], rng.choice([at + 1, len(turns) - 1]))
+    is_edited = any(
+        name == "write_file" for turn in turns for name, _ in turn.calls
+    )  # reading a new text is no repetition
+    return _insert(turns, [new], at + 1 if is_edited else rng.choice([at + 1, len(turns) - 1]))
 
 
 def unused_result(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]:
@@ -214,36 +230,45 @@ def loop(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]
     for turn in range(rng.randint(4, 6)):
         for tool_name, arguments in cycle:
             said = rng.choice(["", "", "Let me check once more.", "Trying again."])
-            changed = {k: v + " " * turn if vary and isinstance(v, str) and k != "page" else v for k, v in arguments.items()}
+            changed = {
+                k: v + " " * turn if vary and isinstance(v, str) and k != "page" else v for k, v in arguments.items()
+            }
             new.append(Turn(text=said, calls=[(tool_name, changed)], fault="loop"))
     return _insert(turns, new, rng.randrange(len(turns)))
 
 
 def budget(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]:
     kind = rng.choice(["messages", "tokens", "cut", "words"])
-    at = rng.randint(1, len(turns) - 1)
+    looping = [k + 1 for k, turn in enumerate(turns) if turn.fault == "loop"]
+    at = rng.randint(max([1, *looping[-1:]]), len(turns) - 1)  # a loop is not cut
     if kind == "cut":
-        cut = Turn(text="To answer this I first list what the file contains, which is", fault="budget", stop="max_tokens")
+        cut = Turn(
+            text="To answer this I first list what the file contains, which is", fault="budget hit", stop="max_tokens"
+        )
         return [*turns[:-1], cut]
     if kind == "words":
-        end = Turn(calls=[("bash", {"cmd": "wc -l logs/app.log"})], service_error=rng.choice(words["budget"]), fault="budget")
+        end = Turn(
+            calls=[("bash", {"cmd": "wc -l logs/app.log"})],
+            service_error=rng.choice(words["budget"]),
+            fault="budget hit",
+        )
         return [*turns[:at], end, Turn(text="So far: the files are listed, the value is not read yet.")]
-    return [*turns[:at], Turn(limit=kind, fault="budget")]
+    return [*turns[:at], Turn(limit=kind, fault="budget hit")]
 
 
 def _ends(kind: str, pool: str) -> Callable[[list[Turn], Rng, dict[str, list[str]]], list[Turn]]:
     def end(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]:
         kept = turns[: rng.randint(0, min(1, len(turns) - 1))] if kind == "refusal" else turns[:-1]
-        return [*kept, Turn(text=rng.choice(words[pool]), fault=kind)]
+        return [*(t for t in kept if t.fault != "loop"), Turn(text=rng.choice(words[pool]), fault=kind)]
 
     return end
 
 
 PLANTERS: dict[str, Callable[[list[Turn], Rng, dict[str, list[str]]], list[Turn]]] = {
     "failed call": failed_call, "repeated call": repeated_call, "unused result": unused_result, "loop": loop,
-    "budget": budget, "refusal": _ends("refusal", "refusals"), "gave up": _ends("gave up", "give_ups"),
+    "budget hit": budget, "refusal": _ends("refusal", "refusals"), "gave up": _ends("gave up", "give_ups"),
 }  # fmt: skip
-ENDINGS = ("budget", "refusal", "gave up")
+ENDINGS = ("budget hit", "refusal", "gave up")
 
 
 def script(task: int, epoch: int, agent: str, seed: int, words: dict[str, list[str]], folder: Path) -> list[Turn]:
@@ -268,7 +293,10 @@ def planted_in(turns: list[Turn]) -> list[Planted]:
         steps = len(turn.calls) + bool(turn.text)
         if turn.fault:
             first = spans.get(turn.fault, (position, 0))[0]
-            spans[turn.fault] = (first, position + max(steps, 1) - 1)
+            spans[turn.fault] = (
+                first if steps else position - 1,
+                position + max(steps, 1) - 1,
+            )  # no step: cut before it
         position += steps
     return [Planted(kind, *span) for kind, span in spans.items()]
 
@@ -310,7 +338,9 @@ def search() -> Any:
         if (failure := _fail_as_planned(world, as_text=len(world.service_error) % 2 == 0)) is not None:
             return failure
         words = query.lower().split()
-        hits = [(sum(w in p.read_text().lower() for w in words), p) for p in sorted((world.folder / "docs").glob("*.txt"))]
+        hits = [
+            (sum(w in p.read_text().lower() for w in words), p) for p in sorted((world.folder / "docs").glob("*.txt"))
+        ]
         best = sorted((h for h in hits if h[0]), key=lambda h: -h[0])[:limit]
         return "\n".join(f"[{p.stem}] {p.read_text().splitlines()[0]}" for _, p in best) or "0 hits"
 
@@ -370,7 +400,9 @@ def _reply(*_: Any) -> ModelOutput:
     calls = [ToolCall(id=f"c{random.getrandbits(48):x}", function=name, arguments=arguments)
              for name, arguments in turn.calls]  # fmt: skip
     message = ChatMessageAssistant(content=turn.text, tool_calls=calls or None)
-    return ModelOutput(model="mockllm", choices=[ChatCompletionChoice(message=message, stop_reason=turn.stop)])  # type: ignore[arg-type]
+    choice = ChatCompletionChoice(message=message, stop_reason=turn.stop)  # type: ignore[arg-type]
+    usage = ModelUsage(input_tokens=200, output_tokens=40, total_tokens=240)
+    return ModelOutput(model="mockllm", choices=[choice], usage=usage)
 
 
 @scorer(metrics=[accuracy()])
@@ -381,14 +413,17 @@ def _value_given() -> Any:
     return score
 
 
-def write_logs(folder: Path, words: str, *, seed: int, tasks: int = 40, epochs: int = 5) -> dict[tuple[str, str, int], list[Planted]]:
+def write_logs(
+    folder: Path, words: str, *, seed: int, tasks: int = 40, epochs: int = 5
+) -> dict[tuple[str, str, int], list[Planted]]:
     """One log per agent in `folder`; what is planted, by agent, task and epoch."""
     truth: dict[tuple[str, str, int], list[Planted]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for agent in SHARES:
-            run_task(_agent_task(agent, words, seed, tasks, epochs, Path(scratch), truth),
-                     model=get_model(f"mockllm/{agent}", custom_outputs=_reply, memoize=False), log_dir=str(folder),
-                     log_format="json", display="none", log_samples=True, score=True)  # fmt: skip
+            model = get_model(f"mockllm/{agent}", custom_outputs=_reply, memoize=False)
+            task = _agent_task(agent, words, seed, tasks, epochs, Path(scratch), truth)
+            logs = run_task(task, model=model, log_dir=scratch, log_format="json", display="none", max_samples=8)
+            shutil.copy(logs[0].location, folder / f"{agent}.json")
     return truth
 
 
@@ -424,9 +459,105 @@ async def _act(state: TaskState, turns: list[Turn]) -> TaskState:
         if turn.limit == "messages":
             state.message_limit = len(state.messages)
         elif turn.limit == "tokens":
-            state.token_limit = 0
+            state.token_limit = 1
         state.output = await get_model().generate(state.messages, tools=state.tools)
         state.messages.append(state.output.message)
         if state.output.message.tool_calls:
             state.messages.extend((await execute_tools(state.messages, state.tools)).messages)
     return state
+
+
+# -- counting ------------------------------------------------------------------------------------------------------
+Key = tuple[str, str, int]
+
+
+@dataclasses.dataclass
+class Tally:
+    """Planted faults, those found in their run or at their step, and findings that nothing planted explains."""
+
+    planted: Counter[str] = dataclasses.field(default_factory=Counter)
+    found: Counter[str] = dataclasses.field(default_factory=Counter)
+    placed: Counter[str] = dataclasses.field(default_factory=Counter)
+    findings: Counter[str] = dataclasses.field(default_factory=Counter)
+    false: Counter[str] = dataclasses.field(default_factory=Counter)
+    missed_runs: list[tuple[Key, str]] = dataclasses.field(default_factory=list)
+    false_runs: list[tuple[Key, str]] = dataclasses.field(default_factory=list)
+
+
+def count(truth: Mapping[Key, list[Planted]], found: Mapping[Key, list[tuple[str, int]]]) -> Tally:
+    """What rules found of what is planted; a finding counts once for a run and kind."""
+    tally = Tally()
+    for key, planted in truth.items():
+        places: dict[str, list[int]] = {}
+        for rule, step in found.get(key, []):
+            places.setdefault(rule, []).append(step)
+        for fault in planted:
+            tally.planted[fault.kind] += 1
+            tally.found[fault.kind] += fault.kind in places
+            tally.placed[fault.kind] += any(fault.first <= step <= fault.last for step in places.get(fault.kind, []))
+            if fault.kind not in places:
+                tally.missed_runs.append((key, fault.kind))
+        kinds = {fault.kind for fault in planted}
+        implied = set().union(*(IMPLIED.get(kind, set()) for kind in kinds)) - kinds
+        for rule in places.keys() - implied:
+            tally.findings[rule] += 1
+            if rule not in kinds:
+                tally.false[rule] += 1
+                tally.false_runs.append((key, rule))
+    return tally
+
+
+def measure(words: str, *, seed: int, tasks: int = 40, epochs: int = 5, show: bool = False) -> Tally:
+    """Write the logs of one set of words, read them with Richter, and count."""
+    with tempfile.TemporaryDirectory() as name:
+        truth = write_logs(Path(name), words, seed=seed, tasks=tasks, epochs=epochs)
+        dataset = read_tables(*(f"{agent}={Path(name) / agent}.json" for agent in SHARES))
+    found: dict[Key, list[tuple[str, int]]] = {}
+    for agent, item, draw, place, rule in dataset.faults.select(
+        "condition", "item", "draw", "place", "rule"
+    ).iter_rows():
+        found.setdefault((agent, item, draw + 1), []).append((rule, place - 1))
+    tally = count(truth, found)
+    if show:
+        for title, runs in (("missed", tally.missed_runs), ("not planted", tally.false_runs)):
+            for key, kind in runs:
+                _show_run(f"{title}: {kind}", key, dataset.steps)
+    return tally
+
+
+def _show_run(title: str, key: Key, steps: pl.DataFrame) -> None:
+    agent, item, run = key
+    print(f"\n{title} in {agent} {item} run {run}")
+    own = steps.filter(pl.col("condition") == agent, pl.col("item") == item, pl.col("draw") == run - 1)
+    for step in own.to_dicts():
+        outcome = step["error"] or step["result"]
+        print("  ", step["place"], step["tool"] or step["role"], step["arguments"], outcome[:99])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--words", choices=WORDS, action="append")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tasks", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--write", type=Path, help="only write the logs and planted.json into this folder")
+    chosen = parser.parse_args()
+    if chosen.write:
+        truth = write_logs(chosen.write, (chosen.words or ["first"])[0], seed=chosen.seed, tasks=chosen.tasks,
+                           epochs=chosen.epochs)  # fmt: skip
+        rows = [[*key, fault.kind] for key, planted in truth.items() for fault in planted]
+        (chosen.write / "planted.json").write_text(json.dumps(rows))
+        return
+    for k, words in enumerate(chosen.words or WORDS):
+        tally = measure(words, seed=chosen.seed + k, tasks=chosen.tasks, epochs=chosen.epochs, show=chosen.show)
+        found, planted, placed = tally.found.total(), tally.planted.total(), tally.placed.total()
+        print(f"\n{words}: {found} of {planted} found ({placed} at their step), "
+              f"{tally.false.total()} of {tally.findings.total()} findings not planted")  # fmt: skip
+        for kind in KINDS:
+            print(f"  {kind:14} {tally.found[kind]:3} of {tally.planted[kind]:3}, at its step {tally.placed[kind]:3}, "
+                  f"not planted {tally.false[kind]}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

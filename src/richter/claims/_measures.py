@@ -37,7 +37,8 @@ __all__ = [
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
+Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail",
+                    "strength"]  # fmt: skip
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -168,6 +169,11 @@ METRICS: dict[str, Metric] = {
              "less often wrong | more often wrong | equally often wrong | error rate", _POINTS, _ASKED, watched=True),
         _row("mean_score", "bounded", "higher",
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
+        _row("win_rate", "bounded", "higher",
+             "more often preferred | less often preferred | equally often preferred | win rate", _POINTS, _ASKED),
+        _row("strength", "real", "higher",
+             "stronger by Bradley and Terry | weaker by Bradley and Terry | equally strong by Bradley and Terry "
+             "| Bradley-Terry strength (log odds)", estimator="strength"),
         _row("catastrophic_rate", "binary", "lower",
              "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
              _POINTS, _ASKED, source="severity", at=3.0, page_rank=2),

@@ -214,16 +214,18 @@ def _score_tables(
 ) -> pl.DataFrame:
     """The scores of all answers that came: the main metric, right or wrong from `pass_at` on, further measures."""
     stated = {part.scale for part in parts if part.score}
+    named = {part.measure for part in parts if part.score}
+    row = METRICS.get(named.pop()) if len(named) == 1 else None
     metric, measured = _main_metric(
         came,
         dataclasses.replace(options, better="lower" if is_lower else "higher"),
-        notes,
+        notes if row is None else [],
         stated=stated.pop() if len(stated) == 1 else None,
         endless=any(part.endless for part in parts),
     )
-    named = {part.measure for part in parts if part.score}
-    if metric is not None and len(named) == 1 and (row := METRICS.get(named.pop())) is not None:
-        metric, measured = row.name, (row.kind, row.low, row.high, row.better)
+    if metric is not None and row is not None:
+        kind = "binary" if metric == "accuracy" and row.kind == "bounded" else row.kind  # contests without ties
+        metric, measured = row.name, (kind, row.low, row.high, row.better)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at

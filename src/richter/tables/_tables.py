@@ -422,7 +422,7 @@ def judges_of(tables: Dataset, metric: str) -> tuple[str, ...]:
     if (row is not None and row.source == "severity") or (metric == "accuracy" and not tables.scored_by):
         raters = tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort()
         return tuple(raters) if tables.counting == "judge" else ()
-    if metric not in ("accuracy", "mean_score"):
+    if metric not in ("accuracy", "mean_score", "win_rate"):
         return (metric,) if _JUDGE.search(metric) and (tables.scores["metric"] == metric).any() else ()
     names = (*tables.scored_by, *_joined_scores(tables))
     named = [name.removeprefix("column ") for name in names if _JUDGE.search(name)]
