@@ -5,10 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from helpers.trials import trials
 from scipy.special import expit, stdtrit
-from scipy.stats import binom
 
+from helpers.trials import fewest_hits, most_hits, n_trials
 from richter.errors import InputError
 from richter.stats import Strengths, bradley_terry
 
@@ -63,7 +62,7 @@ def test_a_board_without_finite_strengths_is_refused(contests: list[tuple[int, i
 def test_intervals_cover_known_strengths(ties: float) -> None:
     """Five models, 300 contests, a judge that favours the first; ties keep the expected win (named as simulated)."""
     truth, order = np.array([0.8, 0.3, 0.0, -0.3, -0.8]), 0.4
-    rng, number = np.random.default_rng(8), trials(400)
+    rng, number = np.random.default_rng(8), n_trials(2000)
     pairs = np.array(list(itertools.permutations(range(5), 2)))
     covered = 0
     for _ in range(number):
@@ -75,5 +74,4 @@ def test_intervals_cover_known_strengths(ties: float) -> None:
         found = bradley_terry(one, two, won, np.arange(300), size=5)
         gap = found.values[0] - found.values[1]
         covered += abs(gap - 0.5) <= stdtrit(found.freedom, 0.975) * found.error(0, 1)
-    low, high = binom.ppf([0.001, 0.999], number, [0.93, 0.97])
-    assert low <= covered <= high
+    assert fewest_hits(number, 0.94) <= covered <= most_hits(number, 0.96)
