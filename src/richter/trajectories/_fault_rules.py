@@ -7,7 +7,7 @@ planted and found, and how often: docs/validation/agents.md.
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from richter.trajectories._steps import Step, Trajectory
 
@@ -185,19 +185,24 @@ def _unused(run: Trajectory) -> list[int]:
     """
     if run.crashed or _ends_early(run):
         return []
-    skipped = {*_repeated(run), *(k for span in _loops(run) for k in span)}
+    candidates = _unrelated_calls(run, {*_repeated(run), *(k for span in _loops(run) for k in span)})
+    if not candidates:
+        return []
     task, own = _tokens(run.prompt), [_own_words(step) for step in run.steps]
     first = {token: k for k in reversed(range(len(own))) for token in own[k]}  # the step in which it is said first
     last = {token: k for k, words in enumerate(own) for token in words} | dict.fromkeys(_tokens(run.answer), len(own))
-    found, known = [], set(task)
+    return [k for k in candidates if _is_left_unused(run.steps[k], k, task, own, first, last)]
+
+
+def _unrelated_calls(run: Trajectory, skipped: Collection[int]) -> list[int]:
+    """The calls of which no word stands in the task, in an earlier text or in an earlier result."""
+    found, said = [], run.prompt.lower()
     for k, step in enumerate(run.steps):
-        if step.role != "tool":
-            known |= own[k]
-            continue
-        subject = {token for token in own[k] if len(token) >= MIN_SUBJECT}
-        if subject and not subject & known and k not in skipped and _is_left_unused(step, k, task, own, first, last):
-            found.append(k)
-        known |= _tokens(step.result)
+        if step.role == "tool" and k not in skipped:
+            subject = [token for token in _own_words(step) if len(token) >= MIN_SUBJECT]
+            if subject and not any(token in said for token in subject):
+                found.append(k)
+        said += f" {step.result.lower()}"
     return found
 
 
@@ -255,8 +260,9 @@ def _declined_part(run: Trajectory) -> str | None:
     ending = _ending(run).replace("\u2019", "'")
     if len(ending) > MAX_ENDING:
         return None
-    given = {token for step in run.steps if step.role == "tool" for token in _tokens(step.result) if token[0].isdigit()}
-    if (given - _tokens(run.prompt)) & _tokens(ending):
+    numbers = {token for token in _tokens(ending) if token[0].isdigit()} - _tokens(run.prompt)
+    results = [step.result for step in run.steps if step.role == "tool"] if numbers else []
+    if any(number in text and number in _tokens(text) for text in results for number in numbers):
         return None
     return ending
 
