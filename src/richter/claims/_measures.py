@@ -241,6 +241,10 @@ METRICS: dict[str, Metric] = {
              "later in its first fault | earlier in its first fault | alike in their first faults "
              "| share of steps before the first fault", _POINTS, source="answer", column="first_fault", gateable=True,
              of_steps=True),
+        _row("first_decisive", "bounded", "higher",
+             "later in its first decisive error | earlier in its first decisive error "
+             "| alike in their first decisive errors | share of steps before the first decisive error, by raters",
+             _POINTS, source="answer", column="first_decisive", gateable=True, of_steps=True),
         _row("worst_step", "ordinal", "lower",
              "less severe in its worst step | more severe in its worst step | equally severe in their worst steps "
              "| severity of the worst step, by rules", _SEVERITY, {"source": "answer"}, column="worst_step",

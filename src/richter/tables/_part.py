@@ -82,6 +82,7 @@ class Part:
     is_confirmed: bool = True
     notes: list[str] = dataclasses.field(default_factory=list)
     steps: pl.DataFrame | None = None
+    step_ratings: pl.DataFrame | None = None
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
@@ -101,6 +102,7 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
     part.steps = None if part.steps is None else part.steps.with_columns(own)
+    part.step_ratings = None if part.step_ratings is None else part.step_ratings.with_columns(own)
     part.asked = {names.get(c, c): items for c, items in part.asked.items()}
     return part
 
@@ -172,6 +174,8 @@ def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
     from richter.tables._run_steps import measure_runs  # only where there are steps to measure
 
     steps = pl.concat(own).join(tables.answers, on=KEY, how="semi", maintain_order="left")
+    rated = [part.step_ratings for part in parts if part.step_ratings is not None]
+    tables = dataclasses.replace(tables, step_ratings=pl.concat(rated) if rated else None)
     measured = measure_runs(tables, steps)
     return dataclasses.replace(tables, answers=measured.answers, steps=steps, faults=measured.faults)
 
