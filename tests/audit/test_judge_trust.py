@@ -167,7 +167,7 @@ def test_position_bias_is_found_in_a_file_of_pairs_in_both_orders(
     claim = trust.position.claim
     assert (claim.verdict, claim.n) == ("verified", 200)
     assert claim.estimate == pytest.approx(0.15, abs=0.07)
-    (found,) = compare_tables(tables, n_resamples=200).of("accuracy")
+    (found,) = compare_tables(tables, n_resamples=200).of("win_rate")
     assert found.n == 200  # a question that is judged twice is one question
     with pytest.raises(SystemExit) as status:
         main(["label", "agreement", str(path), "--json", str(tmp_path / "out.json"), "--layout", "preferences"])

@@ -28,7 +28,7 @@ def contests(n: int = 40) -> tuple[Dataset, pl.DataFrame]:
 @pytest.mark.parametrize("pair", list(combinations(NAMES, 2)))
 def test_two_of_several_are_compared_in_their_own_contests(pair: tuple[str, str]) -> None:
     dataset, written = contests()
-    found = evidence(dataset, Question(measure="accuracy", conditions=pair), Policy())
+    found = evidence(dataset, Question(measure="win_rate", conditions=pair), Policy())
     met = written.filter(pl.col("model_a") == pair[0], pl.col("model_b") == pair[1])
     won = met.filter(pl.col("winner") == "model_b").height
     assert isinstance(found.evidence, Evidence)
@@ -40,7 +40,7 @@ def test_two_of_several_are_compared_in_their_own_contests(pair: tuple[str, str]
 def test_a_gate_counts_contests_without_the_candidate_as_lost() -> None:
     """A candidate could lose the contests that it would have lost."""
     dataset, _ = contests()
-    found = evidence(dataset, Question(measure="accuracy", conditions=NAMES[:2]), Policy(is_gate=True))
+    found = evidence(dataset, Question(measure="win_rate", conditions=NAMES[:2]), Policy(is_gate=True))
     assert isinstance(found.evidence, Evidence)
     assert found.evidence.missing["birch"] == 40  # those of ash and cedar
 

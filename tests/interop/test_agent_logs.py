@@ -1,6 +1,6 @@
 """Logs of two simulated agents that Inspect really wrote with its mock model and real tools, faults planted in them.
 
-The author of the rules planted the faults. 40 tasks with five runs each: docs/validation/agents.md.
+`studies/agent_faults.py` plants them. 40 tasks with five runs each: docs/validation/agents.md.
 """
 
 import json
@@ -14,9 +14,9 @@ import pytest
 from richter.cli import main
 from richter.tables import read_tables
 
-pytestmark = pytest.mark.slow  # Inspect runs sixty tasks
+pytestmark = pytest.mark.slow  # Inspect runs forty tasks
 
-TASKS, RUNS = 10, 3
+TASKS, RUNS = 10, 2
 AGENTS = ("careful", "hasty")
 
 
@@ -25,11 +25,11 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the log of each agent, and `planted.json`: agent, task, run, fault."""
     pytest.importorskip("inspect_ai")
     folder = tmp_path_factory.mktemp("agents")
-    writer = Path(__file__).with_name("write_agent_logs.py")
-    command = [sys.executable, str(writer), str(folder), str(TASKS), str(RUNS)]
+    writer = Path(__file__).parents[2] / "studies" / "agent_faults.py"
+    more = ["--words", "later", "--seed", "13", "--tasks", str(TASKS), "--epochs", str(RUNS)]
+    command = [sys.executable, str(writer), "--write", str(folder), *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    (folder / "planted.json").write_text(done.stdout.splitlines()[-1])
     return folder
 
 
@@ -38,7 +38,7 @@ def planted(logs: Path) -> set[tuple[str, str, int, str]]:
 
 
 def sources(logs: Path) -> list[str]:
-    return [f"{agent}={logs / agent}.eval" for agent in AGENTS]
+    return [f"{agent}={logs / agent}.json" for agent in AGENTS]
 
 
 def compare(logs: Path, *more: str) -> dict[str, Any]:
@@ -58,12 +58,12 @@ def test_rules_find_planted_faults_and_little_else(logs: Path) -> None:
     wanted = planted(logs)
     assert len(wanted) >= 10
     assert len({fault for *_, fault in wanted}) >= 5
-    assert len(found & wanted) >= 0.9 * len(wanted)
+    assert len(found & wanted) >= 0.8 * len(wanted)  # 92% of all 400 runs: docs/validation/agents.md
     assert len(found & wanted) >= 0.9 * len(found)
 
 
 def test_the_steps_are_those_that_the_agents_took(logs: Path) -> None:
-    """By the writer's own script: every run begins with a search or refuses, and real tools answered."""
+    """By the writer's own script: every run calls a tool or refuses, and real tools answered."""
     tables = read_tables(*sources(logs))
     assert tables.answers.height == len(AGENTS) * TASKS * RUNS
     assert tables.answers["steps"].null_count() == 0
@@ -73,17 +73,22 @@ def test_the_steps_are_those_that_the_agents_took(logs: Path) -> None:
     assert len(steps) == tables.answers.height
     for (condition, item, draw), run in steps.items():
         calls = [step for step in run.to_dicts() if step["role"] == "tool"]
-        if (condition, item, draw + 1) in refused:
-            assert not calls
-        else:
-            assert calls[0]["tool"] in ("search", "shell")
-            assert all(step["seconds"] is not None for step in calls)
+        assert calls or (condition, item, draw + 1) in refused
+        assert {step["tool"] for step in calls} <= {
+            "bash",
+            "search",
+            "open_page",
+            "write_file",
+            "job_status",
+            "fetch_record",
+        }
+        assert all(step["seconds"] is not None for step in calls if not step["error"])
     searched = tables.steps.filter(tables.steps["tool"] == "search")["arguments"][0]
-    assert json.loads(searched).keys() == {"query"}
+    assert json.loads(searched).keys() == {"query", "limit"}
 
 
 def test_compare_counts_faults_by_condition_and_names_an_example(logs: Path) -> None:
-    found = compare(logs, "--irreversible", "delete_file")
+    found = compare(logs, "--irreversible", "write_file")
     table = found["went_wrong"]
     assert table["runs"] == dict.fromkeys(AGENTS, TASKS * RUNS)
     by_rule = {row["rule"]: row for row in table["rules"]}
@@ -108,4 +113,4 @@ def test_the_page_shows_the_table_and_opens_examples(logs: Path) -> None:
     assert "data-show-item" in text
     with pytest.raises(SystemExit):
         main(["report", *sources(logs), "-o", str(page), "--redact"])
-    assert "doc0.txt" not in page.read_text()
+    assert "page_0" not in page.read_text()

@@ -42,6 +42,7 @@ from richter.evidence import (
     Policy,
     SeveritySettings,
     alignment_of,
+    are_contests,
     estimate_subgroups,
     evidence,
     grade_counts,
@@ -205,6 +206,7 @@ def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
+    names += ["strength"] if main == "win_rate" and are_contests(dataset) else []
     names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
     names += [name for name in dataset.measures if has_values(dataset, name)]
     if dataset.steps is not None:

@@ -18,6 +18,7 @@ from richter.ratings import (
     Correction,
     JudgeReport,
     SelfJudging,
+    StepAgreement,
     Tabulated,
     Undefined,
     agreement,
@@ -25,6 +26,7 @@ from richter.ratings import (
     corrections,
     judge_report,
     snap,
+    step_agreement,
     tabulate,
 )
 from richter.records import DEFAULT_LEVEL, Condition, Result
@@ -104,6 +106,7 @@ class AgreementReport(Result):
     corrected: Mapping[Kind, tuple[Correction, ...]]
     stratified: bool
     trust: JudgeTrust | None = None  # each judge against labels and a reference, where judges graded
+    steps: tuple[StepAgreement, ...] = ()  # every two raters of agents' runs
     slopes: SlopeRanks | Undefined | None = None  # None where people or judges did not rate
 
     @property
@@ -160,6 +163,11 @@ def measure_agreement(
         references=references,
         corrected=_correct_by_people(source, on_rubric, references, level=level),
         stratified=bool(source.strata),
+        steps=tuple(
+            found
+            for k in wanted
+            for found in step_agreement((r for r in source.of_steps if r.kind == k), level=level, rng=rng)
+        ),
         slopes=_rank_slopes(source, on_rubric, rng),
     )
 

@@ -37,7 +37,8 @@ __all__ = [
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
+Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail",
+                    "strength"]  # fmt: skip
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -168,6 +169,11 @@ METRICS: dict[str, Metric] = {
              "less often wrong | more often wrong | equally often wrong | error rate", _POINTS, _ASKED, watched=True),
         _row("mean_score", "bounded", "higher",
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
+        _row("win_rate", "bounded", "higher",
+             "more often preferred | less often preferred | equally often preferred | win rate", _POINTS, _ASKED),
+        _row("strength", "real", "higher",
+             "stronger by Bradley and Terry | weaker by Bradley and Terry | equally strong by Bradley and Terry "
+             "| Bradley-Terry strength (log odds)", estimator="strength"),
         _row("catastrophic_rate", "binary", "lower",
              "less often severely wrong | more often severely wrong | equally often severely wrong "
              "| rate of severe errors",
@@ -236,6 +242,10 @@ METRICS: dict[str, Metric] = {
              "later in its first fault | earlier in its first fault | alike in their first faults "
              "| share of steps before the first fault", _POINTS, source="answer", column="first_fault", gateable=True,
              of_steps=True),
+        _row("first_decisive", "bounded", "higher",
+             "later in its first decisive error | earlier in its first decisive error "
+             "| alike in their first decisive errors | share of steps before the first decisive error, by raters",
+             _POINTS, source="answer", column="first_decisive", gateable=True, of_steps=True),
         _row("worst_step", "ordinal", "lower",
              "less severe in its worst step | more severe in its worst step | equally severe in their worst steps "
              "| severity of the worst step, by rules", _SEVERITY, {"source": "answer"}, column="worst_step",

@@ -1,10 +1,13 @@
 """The estimators by the name that a measure's row gives: from a dataset and a question to evidence."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+import polars as pl
+from scipy.special import stdtrit
 
 from richter.claims import (
     Blocked,
@@ -13,6 +16,7 @@ from richter.claims import (
     Sample,
     Subgroups,
     adjusted_difference,
+    as_judged,
     as_sample,
     both_ways,
     check_groups,
@@ -35,11 +39,20 @@ from richter.claims import (
 from richter.errors import InputError
 from richter.evidence._calibration_evidence import estimate_ece
 from richter.evidence._checks import compares_within_raters, has_own_items, is_unpaired, shared_by
-from richter.evidence._facts import has_all_grades, lacking_grades, outcomes_of, rated_pair, sample_of
+from richter.evidence._facts import (
+    are_contests,
+    has_all_grades,
+    lacking_grades,
+    once,
+    outcomes_of,
+    rated_pair,
+    sample_of,
+)
 from richter.evidence._policy import Policy
 from richter.evidence._severity_evidence import estimate_given_error
-from richter.stats import Bools
-from richter.tables import Dataset, item_codes
+from richter.records import Interval
+from richter.stats import Bools, Strengths, bradley_terry
+from richter.tables import KEY, Dataset, item_codes, judges_of
 from richter.words import CHECK_NOTES
 
 __all__ = ["ESTIMATORS", "estimate_subgroups"]
@@ -217,6 +230,45 @@ def estimate_per_success(dataset: Dataset, question: Question, policy: Policy) -
     )
 
 
+@once
+def _strengths_of(dataset: Dataset) -> Strengths:
+    """The strengths of all conditions, from the contests that they were shown in."""
+    rows = dataset.scores.filter(pl.col("metric") == "win_rate").join(dataset.answers, on=KEY, how="inner")
+    place = pl.col("condition").replace_strict({name: k for k, name in enumerate(dataset.conditions)})
+    known = rows.select("item", "draw", "shown_first", "group", "value", place.alias("place")).drop_nulls("value")
+    one, two = (known.filter(pl.col("shown_first") == at) for at in (1, 0))
+    met = one.join(two, on=["item", "draw"], how="inner")
+    unit = pl.coalesce("group", "item")
+    return bradley_terry(
+        met["place"], met["place_right"], met["value"], met.select(unit).to_series(), size=len(dataset.conditions)
+    )
+
+
+def estimate_strength(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
+    """The second's strength less the first's: all contests of the board count, also those against others."""
+    if len(question.conditions) != 2 or not are_contests(dataset) or policy.about != "new-items":
+        raise InputError(
+            "A strength is one of contests of two among several models, about questions like these.",
+            remedy="Ask for win_rate.",
+        )
+    found = _strengths_of(dataset)
+    one, other = (dataset.conditions.index(name) for name in question.conditions)
+    values = (float(found.values[one]), float(found.values[other]))
+    error = found.error(one, other)
+    notes = [] if found.first is None else [CHECK_NOTES["shown first"].format(odds=math.exp(found.first))]
+
+    def interval(level: float) -> Interval:
+        reach = float(stdtrit(found.freedom, 0.5 + level / 2)) * error
+        middle = values[1] - values[0]
+        return Interval(low=middle - reach, high=middle + reach, level=level, method="Bradley-Terry, sandwich")
+
+    return Evidence(
+        estimate=values[1] - values[0], interval=interval, values=values, n=found.units, units=found.units,
+        standard_error=error, freedom=found.freedom, judged=as_judged(judges_of(dataset, "win_rate")),
+        notes=(*notes, CHECK_NOTES["strength"]),
+    )  # fmt: skip
+
+
 def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     """The weighted mean over the benchmarks that items' domains name."""
     assert policy.suite is not None
@@ -240,6 +292,7 @@ Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]
 ESTIMATORS: dict[str, Estimate] = {
     "mean": estimate_mean,
     "per_success": estimate_per_success,
+    "strength": estimate_strength,
     "ece": estimate_ece,
     "given_error": estimate_given_error,
     "dominance": estimate_given_error,

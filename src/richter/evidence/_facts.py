@@ -352,6 +352,8 @@ def valued_by(dataset: Dataset, measure: str) -> str:
         return str(dataset.metric)
     if row.source == "severity":
         return "mean_severity"
+    if row.estimator == "strength":
+        return "win_rate"
     is_by_grades = row.source in ("confidence", "draws") or tries_of(measure) is not None
     return "accuracy" if is_by_grades else measure
 

@@ -11,7 +11,7 @@ from richter.errors import InputError
 from richter.records import Interval, Shown
 from richter.stats._arrays import Floats, Indices
 
-__all__ = ["BootstrapResult", "bootstrap"]
+__all__ = ["BootstrapResult", "bootstrap", "percentiles"]
 
 Weighted = Callable[[Floats], Floats]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from richter.store._database import Database, Statements, Values
-from richter.store._schema import HASHES, TRAJECTORIES
+from richter.store._schema import FIRST_WITH, HASHES
 
 __all__ = ["Damage"]
 
@@ -50,6 +50,9 @@ TABLES = {
     "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
     "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
     "trajectories": Table("item condition draw steps", "condition item draw", "replace"),
+    "step_ratings": Table(
+        "item condition draw step rater kind severity mechanism reason", "condition item draw rater step", "replace"
+    ),
     "picks": Table("paragraph step position design", "paragraph"),
     "retrievals": Table("source target", "source target"),
     "sample": Table("place paragraph", "place"),
@@ -206,7 +209,7 @@ def check_hashes(database: Database) -> CheckedRecords:
             else:
                 due[table][record] = digest
         for table in sorted({*TABLES, *due}):
-            is_there = table in TABLES and (table != "trajectories" or database.version >= TRAJECTORIES)
+            is_there = table in TABLES and database.version >= FIRST_WITH.get(table, 0)
             rows = stream(select(table)) if is_there else ()  # damage may name others
             if table in _KEYLESS:
                 n, faults = _compare_copies(table, copies, rows)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt
-from richter.records import Condition, Confidence, Grade, Item, Rating
+from richter.records import Condition, Confidence, Grade, Item, Rating, StepRating
 from richter.store._call_rows import read_json
 from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
-from richter.store._schema import GRADES, TRAJECTORIES
+from richter.store._schema import FIRST_WITH, GRADES
 from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class RecordTables:
         self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
 
     def _read_rows(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
-        there = self._database.version >= {"ratings": 0, "trajectories": TRAJECTORIES}.get(table, GRADES)
+        there = self._database.version >= {"ratings": 0, **FIRST_WITH}.get(table, GRADES)
         rows = self._rows(select(table, where), values) if there else []
         return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
 
@@ -99,6 +99,14 @@ class RecordTables:
     def ratings(self, *, kind: Literal["human", "judge", "rule"] | None = None) -> list[Rating]:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
         return [Rating(**row) for row in self._read_rows("ratings", _OF_KIND, self._item, kind)]
+
+    def add_step_ratings(self, ratings: Iterable[StepRating]) -> None:
+        """Add ratings of steps; a rater's newer rating of the same step replaces the older."""
+        self._add_records("step_ratings", ratings)
+
+    def step_ratings(self) -> list[StepRating]:
+        """Ratings of steps in the order of condition, item, draw, rater and step."""
+        return [StepRating(**row) for row in self._read_rows("step_ratings", _OF_ITEM, self._item)]
 
     def add_grades(self, grades: Iterable[Grade]) -> None:
         """Add grades; a scorer's newer grade of the same answer replaces the older."""

@@ -204,6 +204,24 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ) WITHOUT ROWID;
         """,
     ),
+    (
+        "2026-11 ratings of steps",
+        """
+        -- the severities that raters gave to steps of runs, counted from 1; a step without a row is right
+        CREATE TABLE step_ratings (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            step INTEGER NOT NULL,
+            rater TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('human', 'judge', 'rule')),
+            severity REAL,
+            mechanism TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            PRIMARY KEY (condition, item, draw, rater, step)
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 # How PostgreSQL's tables differ, and why.
@@ -234,6 +252,8 @@ GRADES = 3  # the first with grades and confidences
 SHARED = 4  # ... of a database: who writes it is read too
 JOURNAL = 5  # the first with a spending journal
 TRAJECTORIES = 8  # the first with the steps of agents
+STEP_RATINGS = 9  # the first with ratings of them
+FIRST_WITH = {"trajectories": TRAJECTORIES, "step_ratings": STEP_RATINGS}  # the first schema with a table
 
 
 def check_version(name: str, version: int, *, writable: bool, oldest: int = READABLE) -> None:

@@ -99,7 +99,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         items=_items(frame, keys["item"], place),
         asked=_own_questions(frame, keys, place),
         score=score,
-        measure=next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), ""),
+        measure=_measure_of(place),
         scale=ranges.pop() if len(ranges) == 1 else None,
         endless=bool(score) and all(map(has_no_top, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
@@ -237,6 +237,13 @@ def _with_refusals(
 
 
 # ------------------------------------------------------------------ further measures
+
+
+def _measure_of(place: Mapping[str, str]) -> str:
+    """The measure that the score is by its column: an amount of its own, or who won a contest; else empty."""
+    if "shown_first" in place and "score" in place:
+        return "win_rate"
+    return next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), "")
 
 
 def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, notes: list[str]) -> dict[str, str]:

@@ -82,6 +82,7 @@ class Part:
     is_confirmed: bool = True
     notes: list[str] = dataclasses.field(default_factory=list)
     steps: pl.DataFrame | None = None
+    step_ratings: pl.DataFrame | None = None
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
@@ -101,6 +102,7 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
     part.steps = None if part.steps is None else part.steps.with_columns(own)
+    part.step_ratings = None if part.step_ratings is None else part.step_ratings.with_columns(own)
     part.asked = {names.get(c, c): items for c, items in part.asked.items()}
     return part
 
@@ -173,6 +175,8 @@ def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
     from richter.tables._run_steps import measure_runs  # only where there are steps to measure
 
     steps = pl.concat(own).join(tables.answers, on=KEY, how="semi", maintain_order="left")
+    rated = [part.step_ratings for part in parts if part.step_ratings is not None]
+    tables = dataclasses.replace(tables, step_ratings=pl.concat(rated) if rated else None)
     measured = measure_runs(tables, steps)
     return dataclasses.replace(tables, answers=measured.answers, steps=steps, faults=measured.faults)
 
@@ -215,16 +219,18 @@ def _score_tables(
 ) -> pl.DataFrame:
     """The scores of all answers that came: the main metric, right or wrong from `pass_at` on, further measures."""
     stated = {part.scale for part in parts if part.score}
+    named = {part.measure for part in parts if part.score}
+    row = METRICS.get(named.pop()) if len(named) == 1 else None
     metric, measured = _main_metric(
         came,
         dataclasses.replace(options, better="lower" if is_lower else "higher"),
-        notes,
+        notes if row is None else [],
         stated=stated.pop() if len(stated) == 1 else None,
         endless=any(part.endless for part in parts),
     )
-    named = {part.measure for part in parts if part.score}
-    if metric is not None and len(named) == 1 and (row := METRICS.get(named.pop())) is not None:
-        metric, measured = row.name, (row.kind, row.low, row.high, row.better)
+    if metric is not None and row is not None:
+        kind = "binary" if metric == "accuracy" and row.kind == "bounded" else row.kind  # contests without ties
+        metric, measured = row.name, (kind, row.low, row.high, row.better)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at

@@ -15,7 +15,7 @@ from richter.records import OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
-from richter.tables._run_steps import kept_steps
+from richter.tables._run_steps import kept_step_ratings, kept_steps
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 T = TypeVar("T")
@@ -57,6 +57,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
         steps=kept_steps(ledger, answers),
+        step_ratings=kept_step_ratings(ledger),
         notes=[
             *_interrupted_notes(ledger, note),
             *_served_notes(ledger),

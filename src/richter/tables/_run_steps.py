@@ -8,11 +8,15 @@ from typing import NamedTuple
 import polars as pl
 
 from richter.interop import STEPS, Logs, steps_frame
-from richter.records import Note, counted
+from richter.records import DECISIVE, Note, counted
 from richter.store import Ledger
 from richter.tables._tables import KEY, RUN_FIGURES, Dataset
 from richter.trajectories import MAX_STEPS, Step, Trajectory, figures_of, find_faults, is_cut
 
+STEP_RATINGS: dict[str, type[pl.DataType]] = {
+    **{name: STEPS[name] for name in KEY}, "rater": pl.String, "kind": pl.String, "step": pl.Int64,
+    "severity": pl.Float64,
+}  # fmt: skip
 FAULTS: dict[str, type[pl.DataType]] = {**{name: STEPS[name] for name in (*KEY, "place")}, "rule": pl.String}
 STEP_FIELDS = tuple(field.name for field in dataclasses.fields(Step))
 
@@ -33,6 +37,12 @@ def kept_steps(ledger: Ledger, answers: pl.DataFrame) -> pl.DataFrame | None:
         return None
     rows = answers.select(*KEY, pl.col("text").fill_null("")).iter_rows()
     return steps_frame((i, c, d, kept.get((i, c, d)) or _only_step(text)) for i, c, d, text in rows)
+
+
+def kept_step_ratings(ledger: Ledger) -> pl.DataFrame | None:
+    """The ratings of steps that a run keeps; None where nobody rated one."""
+    rows = [(r.item, r.condition, r.draw, r.rater, r.kind, r.step, r.severity) for r in ledger.step_ratings()]
+    return pl.DataFrame(rows, schema=STEP_RATINGS, orient="row") if rows else None
 
 
 def _only_step(answer: str) -> tuple[Step, ...]:
@@ -59,15 +69,36 @@ def measure_runs(tables: Dataset, steps: pl.DataFrame) -> MeasuredRuns:
     """The figures and the faults of every run that has steps."""
     answers, irreversible = tables.answers, tables.reading.irreversible
     figures, faults = [], []
+    decisive = _first_decisive(tables, steps)
     for key, run in _runs(tables, steps):
         found = list(find_faults(run))
         own = figures_of(run, found, irreversible)
+        own = dataclasses.replace(own, first_decisive=decisive.get(key))
         figures.append((*key, *(getattr(own, name) for name in RUN_FIGURES)))
         faults += [(*key, fault.step + 1, fault.rule) for fault in found]
     schema = {name: answers.schema[name] for name in (*KEY, *RUN_FIGURES)}
     table = pl.DataFrame(figures, schema=schema, orient="row")
     joined = answers.drop(RUN_FIGURES).join(table, on=KEY, how="left", maintain_order="left")
     return MeasuredRuns(joined.select(answers.columns), pl.DataFrame(faults, schema=FAULTS, orient="row"))
+
+
+def _first_decisive(tables: Dataset, steps: pl.DataFrame) -> dict[Key, float]:
+    """Of every run that the counting kind of raters rated: the share of its steps before the first decisive error.
+
+    1 without one; the mean over raters where several rated it.
+    """
+    if tables.step_ratings is None:
+        return {}
+    who = [*KEY, "rater"]
+    has_counted = pl.col("kind") == (tables.counting or "")
+    wrong = tables.step_ratings.filter(has_counted, pl.col("severity") >= DECISIVE)
+    first = wrong.group_by(who).agg(pl.col("step").min())
+    rated = tables.ratings.filter(has_counted, pl.col("severity").is_not_null()).select(who).unique()
+    sizes = steps.group_by(KEY).len()
+    share = ((pl.col("step") - 1) / pl.col("len")).fill_null(1.0)
+    every = rated.join(sizes, on=KEY, how="inner").join(first, on=who, how="left")
+    rows = every.group_by(KEY).agg(share.mean()).iter_rows()
+    return {(item, condition, draw): value for item, condition, draw, value in rows}
 
 
 def _runs(tables: Dataset, steps: pl.DataFrame) -> Iterator[tuple[Key, Trajectory]]:

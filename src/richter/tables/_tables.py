@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.interop import RatingKind
-from richter.records import Better, Item, Note, Rating, counted, printable
+from richter.records import Better, Item, Note, Rating, StepRating, counted, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
 
@@ -55,9 +55,9 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
     "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64, "first_fault": pl.Float64,
-    "worst_step": pl.Float64, "irreversible": pl.Int64,
+    "worst_step": pl.Float64, "irreversible": pl.Int64, "first_decisive": pl.Float64,
 }  # fmt: skip
-RUN_FIGURES = ("steps", "failed_calls", "first_fault", "worst_step", "irreversible")
+RUN_FIGURES = ("steps", "failed_calls", "first_fault", "worst_step", "irreversible", "first_decisive")
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
     "better": pl.String, "confidence": pl.Float64, "confidence_source": pl.String,
@@ -121,7 +121,7 @@ class Dataset:
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
     was read, `measures` are the further scores of tables. `steps` are those of agents' runs and `faults` what rules
-    find in them, both on the same key; None where no answer has steps. `whole` are the tables of
+    find in them, both on the same key, with `step_ratings`; None where no answer has any. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -147,6 +147,7 @@ class Dataset:
     measures: tuple[str, ...] = ()
     steps: pl.DataFrame | None = None
     faults: pl.DataFrame | None = None
+    step_ratings: pl.DataFrame | None = None
     whole: "Dataset | None" = None
 
     @functools.cached_property
@@ -211,7 +212,7 @@ class Dataset:
 
     def _filtered(self, is_kept: pl.Expr) -> dict[str, Any]:
         """The rows of every table for which this holds."""
-        names = ("answers", "scores", "ratings", "steps", "faults")
+        names = ("answers", "scores", "ratings", "steps", "faults", "step_ratings")
         tables = {name: getattr(self, name) for name in names}
         return {name: table.filter(is_kept) for name, table in tables.items() if table is not None}
 
@@ -428,7 +429,7 @@ def judges_of(tables: Dataset, metric: str) -> tuple[str, ...]:
     if (row is not None and row.source == "severity") or (metric == "accuracy" and not tables.scored_by):
         raters = tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort()
         return tuple(raters) if tables.counting == "judge" else ()
-    if metric not in ("accuracy", "mean_score"):
+    if metric not in ("accuracy", "mean_score", "win_rate"):
         return (metric,) if _JUDGE.search(metric) and (tables.scores["metric"] == metric).any() else ()
     names = (*tables.scored_by, *_joined_scores(tables))
     named = [name.removeprefix("column ") for name in names if _JUDGE.search(name)]
@@ -725,6 +726,7 @@ class RatingsFile:
     ratings: tuple[Rating, ...]
     domains: dict[str, str]  # item -> domain
     strata: dict[tuple[str, str, int], str]  # (item, condition, draw) -> stratum of the label sample
+    of_steps: tuple[StepRating, ...] = ()  # a rating for every step of a rated run
 
 
 def ratings_of(tables: Dataset) -> RatingsFile:
@@ -740,4 +742,18 @@ def ratings_of(tables: Dataset) -> RatingsFile:
         ratings=tuple(Rating(**row) for row in rows.iter_rows(named=True)),
         domains=dict(answers.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows()),
         strata={} if layers is None else {(i, c, d): layer for i, c, d, layer in layers.iter_rows()},
+        of_steps=tuple(_every_step(tables)),
     )
+
+
+def _every_step(tables: Dataset) -> Iterator[StepRating]:
+    """Every rater's severity of every step of the runs that it rated: 0 where it found nothing wrong."""
+    if tables.steps is None or tables.step_ratings is None:
+        return
+    who = [*KEY, "rater", "kind"]
+    rated = tables.ratings.filter(pl.col("severity").is_not_null()).select(who).unique(maintain_order=True)
+    places = tables.steps.select(*KEY, pl.col("place").cast(pl.Int64).alias("step"))
+    given = tables.step_ratings.select(*who, "step", "severity")
+    every = rated.join(places, on=KEY, how="inner").join(given, on=[*who, "step"], how="left")
+    every = every.with_columns(pl.col("severity").fill_null(0.0))
+    yield from (StepRating(**row) for row in every.iter_rows(named=True))

@@ -7,7 +7,7 @@ planted and found, and how often: docs/validation/agents.md.
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from richter.trajectories._steps import Step, Trajectory
 
@@ -18,6 +18,8 @@ CallKey = tuple[str, str, str, str]  # a tool, its arguments, its result and its
 LOOP_TURNS = 3  # times that the same calls come one after another
 MAX_PERIOD = 5  # calls of one turn of a loop
 MIN_LETTERS = 4  # of a word that a later step may take from a result
+MAX_ENDING = 300  # characters of an answer that may decline or give up: a longer one reports something
+MAX_TOLD = 200  # characters of a message that tells the agent of a spent budget
 MIN_SUBJECT = 3  # characters of a word or number that says what a call is about
 
 
@@ -41,28 +43,66 @@ class FaultRule:
 _FAILURE = re.compile(
     r"\s*(?:\[?(?:error|exception|fatal|traceback|failed to)\b"
     r"|(?:[\w./-]+: (?:line \d+: )?(?:[^:\n]{1,200}: ){0,2})?"
-    r"(?:command not found|no such file or directory|permission denied)\s*$)"
-    r"|.*\b(?:exit|return) ?(?:code|status)?[:= ]+[1-9]\d{0,2}\b",
+    r"(?:command not found|no such file or directory|permission denied)\s*$"
+    r"|\{.{0,200}?\"(?:status|state|type)\": ?\"(?:error|fail\w*)\"|\{.{0,200}?\"error\": ?(?:[\"{]\w|true)"
+    r"|\{.{0,200}?\"(?:ok|success)\": ?false)"
+    r"|.*\b(?:exit|return) ?(?:code|status)?[:= ]+[1-9]\d{0,2}\b|.*\[errno \d+\]",
     re.IGNORECASE,
 )
-_REFUSES = re.compile(
-    r"\b(?:can(?:no|')t|cannot|(?:won't|will not)(?: be able to)?|unable to|not able to|decline to|refuse to)\s+"
-    r"(?:help|assist|comply|do that|support|provide that|take part|engage)"
-    r"|\bi(?:'m| am) not (?:permitted|allowed|willing) to|\bi (?:must|have to) (?:decline|refuse)\b"
-    r"|not something i(?:'m| am) (?:willing|able|allowed)|n't something i(?:'m| am) (?:willing|able|allowed)"
-    r"|(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:policy|policies|guidelines|rules)",
+# how an ending is read: who speaks, what is denied, and whether a will, a norm or a means is missing
+_AGENT = re.compile(r"\b(?:i|we|me|my|our|us)\b", re.IGNORECASE)
+_FORBIDS = (
+    r"inappropriate|improper|unethical|unlawful|unauthori|illegal|forb[ia]d|prohibit|prevent|violat|breach|barred\b"
+)
+_DENIES = re.compile(
+    r"\b(?:not|no|nor|none|never|nothing|cannot|unable|without|outside|against|beyond|instead|off)\b|n't\b"
+    rf"|\b(?:{_FORBIDS}|sorry|apolog|regret|unfortunate|stop)",
+    re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"\b(?:declin|refus|refrain|abstain|object to|turn(?:ing)? (?:\w+ )?down|pass on|rather not|not willing|unwilling"
+    r"|will not|won't|wouldn't|would not|(?:choose|prefer) not|(?:choose|prefer|want|going) to (?:avoid|leave))"
+    r"|\b(?:can't|can ?not|unable to|not able to) (?:help|assist|comply|do th(?:at|is)|support|provide that|take part"
+    r"|engage|fulfil)|\b(?:is|are)(?: not|n't) something (?:that )?i\b",
+    re.IGNORECASE,
+)
+_NORMS = re.compile(
+    r"\b(?:polic(?:y|ies)|guideline|rules?\b|ethic|moral|conscience|conduct|terms\b|instructions\b|law(?:ful|s)?\b"
+    r"|legal|allow|permi|authori[sz]|entitled|clearance|consent|appropriate|comfortable|priva|confidential|sensitive"
+    r"|personal|secre|safe|harm|danger|misuse|abus|risk"
+    rf"|as an? (?:ai|assistant|(?:large )?language model)\b|{_FORBIDS})",
+    re.IGNORECASE,
+)
+_FAILS_TO = re.compile(
+    r"(?:\b(?:not|never|nothing|cannot|unable|fail(?:ed|s)?|without)\b|n't\b)(?: \w+){0,3}?"
+    r" (?:find|found|determin|locat|get\b|got\b|solv|complet|finish|work(?:ed|ing)?\b|answer|know|succe|establish"
+    r"|figure|tell\b|say\b|resolv|reach|identif|obtain|manag|able\b|possible|proceed|continue|make\b|done\b"
+    r"|do (?:it|this|that)|available|enough|sufficient|clear|access|verify|confirm|seem|appear|help)",
     re.IGNORECASE,
 )
 _GIVES_UP = re.compile(
-    r"\b(?:giv(?:e|ing) up|gave up|abandon(?:ing|ed)?|i(?:'m| am) stuck|stopp?(?:ing)? here|out of ideas"
-    r"|(?:could|can)(?: ?not|n't) (?:answer|complete|finish|solve|proceed|continue|make progress)"
-    r"|(?:do not|don't) know the answer|(?:no answer|nothing) (?:found|to report)|leav(?:e|ing) (?:it|this) unresolved"
-    r"|(?:unable|not (?:been )?able|not possible for me) to"
-    r" (?:answer|complete|finish|solve|proceed|continue|find|determine|make|work)"
-    r"|no further progress|(?:task|this) (?:is|seems|appears) (?:impossible|not possible))\b",
+    r"\b(?:giv(?:e|en|ing) up|gave up|abandon|(?:i am|i'm|got|getting) (?:stuck|lost)|dead end"
+    r"|(?:stop|end)(?:ping|ing)? (?:here|now)"
+    r"|(?:ran|run|running|out) (?:\w+ )?of (?:\w+ )?(?:ideas|options|approaches|ways)"
+    r"|no (?:\w+ ){0,2}(?:answer|result|ideas?|options?|way|progress|conclusion|luck|success|solution|value|data)\b"
+    r"|un(?:answered|resolved|solved|finished|successful|clear|known|sure|certain)|incomplete|inconclusive|impossible"
+    r"|nothing (?:\w+ )?(?:to report|found))",
     re.IGNORECASE,
 )
+_NO_ANSWER = re.compile(r"\W*(?:(?:unknown|n/?a|none|null|nil|not found|no answer)\W*)?$", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?\n]\s")
+_TURNS = re.compile(r"\b(?:but|however|yet|still|though)\b|[;:]", re.IGNORECASE)  # what counts comes after it
 _BUDGET = re.compile(r"limit|length|budget|max[_ -]|timeout|timed out|out of (?:tokens|time|steps)", re.IGNORECASE)
+_LIMITED = (
+    r"(?:steps?|tokens?|turns?|calls?|actions?|time|messages?|budget|limit|maximum|context(?: window)?|deadline"
+    r"|allowance|cap|credits?)"
+)
+_SPENT = r"(?:exhaust\w*|exceed\w*|reach\w*|used|spent|over|up|full|hit|left|remain\w*|passed|expired|ended|depleted)"
+_BUDGET_TOLD = re.compile(
+    rf"\b{_LIMITED}\b[^.\n]{{0,60}}?\b{_SPENT}\b|\b{_SPENT}\b[^.\n]{{0,30}}?\b{_LIMITED}\b|\bout of {_LIMITED}\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(r"retry|again|rate|later|per (?:second|minute|hour)", re.IGNORECASE)  # a limit that will lift
 _CONFIRMS = re.compile(
     r"\W*(?:ok(?:ay)?|done|success\w*|wrote|written|saved|created|updated|deleted|removed|sent|moved|copied|added"
     r"|installed|set|exit(?:ed)? (?:code|status)?[: ]*0|no (?:output|results?|match(?:es)?)|nothing found"
@@ -70,7 +110,8 @@ _CONFIRMS = re.compile(
     re.IGNORECASE,
 )
 _SPACE_AT_QUOTE = re.compile(r'\s*"\s*')
-_TOKEN = re.compile(rf"\d[\d.,:]*\d|\d|[^\W\d_]{{{MIN_LETTERS},}}")
+_TOKEN = re.compile(rf"[^\W\d]\w*\d\w*|\d[\d.,:]*\d|\d|[^\W\d_]{{{MIN_LETTERS},}}")
+_KEY = re.compile(r'"\w+": ')  # the name of an argument
 
 
 @functools.lru_cache(maxsize=1 << 12)  # several rules and figures ask of every step
@@ -144,19 +185,24 @@ def _unused(run: Trajectory) -> list[int]:
     """
     if run.crashed or _ends_early(run):
         return []
-    skipped = {*_repeated(run), *(k for span in _loops(run) for k in span)}
+    candidates = _unrelated_calls(run, {*_repeated(run), *(k for span in _loops(run) for k in span)})
+    if not candidates:
+        return []
     task, own = _tokens(run.prompt), [_own_words(step) for step in run.steps]
     first = {token: k for k in reversed(range(len(own))) for token in own[k]}  # the step in which it is said first
     last = {token: k for k, words in enumerate(own) for token in words} | dict.fromkeys(_tokens(run.answer), len(own))
-    found, known = [], set(task)
+    return [k for k in candidates if _is_left_unused(run.steps[k], k, task, own, first, last)]
+
+
+def _unrelated_calls(run: Trajectory, skipped: Collection[int]) -> list[int]:
+    """The calls of which no word stands in the task, in an earlier text or in an earlier result."""
+    found, said = [], run.prompt.lower()
     for k, step in enumerate(run.steps):
-        if step.role != "tool":
-            known |= own[k]
-            continue
-        subject = {token for token in own[k] if len(token) >= MIN_SUBJECT}
-        if subject and not subject & known and k not in skipped and _is_left_unused(step, k, task, own, first, last):
-            found.append(k)
-        known |= _tokens(step.result)
+        if step.role == "tool" and k not in skipped:
+            subject = [token for token in _own_words(step) if len(token) >= MIN_SUBJECT]
+            if subject and not any(token in said for token in subject):
+                found.append(k)
+        said += f" {step.result.lower()}"
     return found
 
 
@@ -173,34 +219,75 @@ def _is_left_unused(
 
 def _own_words(step: Step) -> set[str]:
     """What the agent itself says in a step: a message, or the arguments of a call."""
-    return _tokens(step.arguments if step.role == "tool" else step.result)
+    return _tokens(_KEY.sub("", step.arguments) if step.role == "tool" else step.result)
 
 
 def _tokens(text: str) -> set[str]:
-    """The numbers and longer words of a text."""
-    return set(_TOKEN.findall(text.lower()))
+    """The numbers, names with a number and longer words of a text, a plural as its singular."""
+    return {token.removesuffix("s") for token in _TOKEN.findall(text.lower())}
 
 
 def _last(run: Trajectory) -> list[int]:
     return [max(len(run.steps) - 1, 0)]
 
 
+def _budget_place(run: Trajectory) -> int | None:
+    """The step at which a budget ended the run: the last, or the one that told the agent so before it wrote its end."""
+    if _BUDGET.search(run.finish):
+        return max(len(run.steps) - 1, 0)
+    for k in range(len(run.steps) - 1, -1, -1):
+        step = run.steps[k]
+        if step.role == "assistant":
+            continue
+        told = step.error or step.result
+        is_told = len(told) <= MAX_TOLD and bool(_BUDGET_TOLD.search(told)) and not _PASSING.search(told)
+        return k if is_told and (step.error or step.role == "user") else None
+    return None
+
+
 def _hits_budget(run: Trajectory) -> bool:
-    return bool(_BUDGET.search(run.finish))
+    return _budget_place(run) is not None
+
+
+@functools.lru_cache(maxsize=1)
+def _declined_part(run: Trajectory) -> str | None:
+    """What the ending says where it may decline or give up: None where it reports something, or is right or stopped.
+
+    It reports something where it states a number that a tool gave and the task did not.
+    """
+    if run.crashed or run.is_right or _hits_budget(run):
+        return None
+    ending = _ending(run).replace("\u2019", "'")
+    if len(ending) > MAX_ENDING:
+        return None
+    numbers = {token for token in _tokens(ending) if token[0].isdigit()} - _tokens(run.prompt)
+    results = [step.result for step in run.steps if step.role == "tool"] if numbers else []
+    if any(number in text and number in _tokens(text) for text in results for number in numbers):
+        return None
+    return ending
 
 
 def _has_refused(run: Trajectory) -> bool:
-    """Whether the run declines: in words of refusal, or by a content filter."""
-    if run.crashed or run.is_right or _hits_budget(run):
+    """Whether the run declines by its will or by a norm, or by a content filter."""
+    if "content_filter" in run.finish and not run.is_right:
+        return True
+    ending = _declined_part(run)
+    if ending is None:
         return False
-    return bool(_REFUSES.search(_ending(run).replace("\u2019", "'"))) or "content_filter" in run.finish
+    return any(
+        _AGENT.search(sentence)
+        and (_DECLINES.search(sentence) or (_DENIES.search(sentence) and _NORMS.search(sentence)))
+        for sentence in _SENTENCE.split(ending)
+    )
 
 
 def _has_given_up(run: Trajectory) -> bool:
     """Whether the run ends without an answer though nothing stopped it. One that is graded right has an answer."""
-    if run.crashed or run.is_right or _hits_budget(run) or _has_refused(run):
+    ending = _declined_part(run)
+    if ending is None or _has_refused(run):
         return False
-    return run.declines or bool(_GIVES_UP.search(_ending(run).replace("\u2019", "'")))
+    last = _TURNS.split(ending)[-1]
+    return run.declines or bool(_NO_ANSWER.match(last) or _GIVES_UP.search(last) or _FAILS_TO.search(last))
 
 
 def _ends_early(run: Trajectory) -> bool:
@@ -232,7 +319,7 @@ RULES: dict[str, FaultRule] = {
     "budget hit": FaultRule(
         severity=3,
         meaning="A limit on tokens, messages, time or cost ended the run.",
-        find=lambda run: _last(run) if _hits_budget(run) else [],
+        find=lambda run: [] if (at := _budget_place(run)) is None else [at],
     ),
     "refusal": FaultRule(
         severity=3, meaning="The agent declined the task.", find=lambda run: _last(run) if _has_refused(run) else []

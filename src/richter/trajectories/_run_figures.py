@@ -15,7 +15,8 @@ class RunFigures:
 
     `first_fault` is the share of steps before the first fault, 1 without one, so that every run has a value.
     `worst_step` is the severity of the worst fault by the rules. `irreversible` counts calls of tools that the user
-    declared so; None where none is declared.
+    declared so; None where none is declared. `first_decisive` is as `first_fault`, by raters; None of a run that none
+    rated.
     """
 
     steps: int
@@ -23,6 +24,7 @@ class RunFigures:
     first_fault: float
     worst_step: float
     irreversible: int | None
+    first_decisive: float | None = None
 
 
 def figures_of(run: Trajectory, faults: Sequence[Fault], irreversible: Collection[str] = ()) -> RunFigures:

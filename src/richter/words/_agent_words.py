@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from richter.records import counted
+from richter.records import Interval, counted, printable
+from richter.words._study_words import describe_ci
 
-__all__ = ["describe_example", "describe_faults", "describe_step"]
+__all__ = ["describe_example", "describe_faults", "describe_step", "describe_step_agreement"]
 
 
 class Example(Protocol):
@@ -40,3 +41,32 @@ def describe_step(role: str, tool: str, *, error: str) -> str:
     if not tool:
         return {"assistant": "The agent writes", "user": "The user writes"}.get(role, role)
     return f"Calls {tool}, which fails" if error else f"Calls {tool}"
+
+
+class StepPair(Protocol):
+    """How far two raters agree on the steps of runs."""
+
+    @property
+    def raters(self) -> tuple[str, str]: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def kappa(self) -> float | None: ...
+    @property
+    def interval(self) -> Interval | None: ...
+    @property
+    def same_first(self) -> int: ...
+
+
+def describe_step_agreement(pair: StepPair) -> str:
+    """Two raters' agreement on steps, in a sentence each on severity and on the first decisive error."""
+    who = " and ".join(printable(name, limit=40) for name in pair.raters)
+    where = f"{counted(pair.steps, 'step')} of {counted(pair.runs, 'run')}"
+    if pair.kappa is None or pair.interval is None:
+        return f"{who} give every one of {where} the same severity, so that kappa is not known."
+    return (
+        f"{who}: weighted kappa {pair.kappa:.2f} {describe_ci(pair.interval)} on {where}. They name the same first "
+        f"decisive step in {pair.same_first:,} of {counted(pair.runs, 'run')}."
+    )

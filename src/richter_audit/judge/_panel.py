@@ -10,12 +10,21 @@ from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
 from richter.texts import normalise, read_choice, remove_thoughts
-from richter_audit.judge._judge_prompt import Detail, judge_messages, read_reply, reply_schema
+from richter.trajectories import Step
+from richter_audit.judge._judge_prompt import (
+    MAX_JUDGED_STEPS,
+    REPLY_TOKENS,
+    Detail,
+    judge_messages,
+    read_reply,
+    reply_schema,
+    reply_tokens,
+    shown_run,
+)
 from richter_audit.llm import Asks, Job, Model
 
 __all__ = [
     "AGREE_WITHIN",
-    "REPLY_TOKENS",
     "RULES",
     "PanelScore",
     "Rule",
@@ -29,7 +38,6 @@ __all__ = [
 Rule = Literal["mean", "primary", "secondary", "max", "min"]
 RULES: tuple[Rule, ...] = ("mean", "primary", "secondary", "max", "min")
 AGREE_WITHIN = 1.0
-REPLY_TOKENS = 160
 QUOTED = 80  # characters of an unreadable reply that are shown
 
 
@@ -105,19 +113,27 @@ def _mean_or_median(two: list[float], three: list[float]) -> tuple[float, str]:
 
 
 async def rate_answer(
-    asker: Asks, models: Mapping[str, Model], judges: Sequence[Condition], item: Item, answer: Answer
+    asker: Asks,
+    models: Mapping[str, Model],
+    judges: Sequence[Condition],
+    item: Item,
+    answer: Answer,
+    steps: Sequence[Step] = (),
 ) -> list[Rating]:
     """Ask the primary and the secondary judge, and a third when they differ by more than 1.0 or one fails.
 
     `judges` are in the order `deal` gave. A judge that fails is a rating with no severity and the reason why: missing,
-    never 0.
+    never 0. Behind the ratings of a run with `steps` come those of the steps that its judges found wrong.
     """
     ratings: list[Rating] = []
+    of_steps: list[Rating] = []
     for place, judge in enumerate(judges[:3]):
         if place == 2 and not _needs_third(ratings):
             break
-        ratings.append(await _ask_judge(asker, models[judge.model], judge, item, answer))
-    return ratings
+        rating, *own = await _ask_judge(asker, models[judge.model], judge, item, answer, steps)
+        ratings.append(rating)
+        of_steps += own
+    return [*ratings, *of_steps]
 
 
 def _needs_third(ratings: Sequence[Rating]) -> bool:
@@ -139,28 +155,33 @@ def _shown_answer(item: Item, text: str) -> str:
     return f"{answer} (that is: {chosen})"
 
 
-async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
+async def _ask_judge(
+    asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer, steps: Sequence[Step]
+) -> list[Rating]:
+    """One judge's rating of an answer, then those of the steps that it found wrong."""
     detail = judge_detail(judge)
-    messages = judge_messages(item, _shown_answer(item, answer.text), detail=detail, system=judge.system)
+    shown = shown_run(_shown_answer(item, answer.text), steps)
+    messages = judge_messages(item, shown, detail=detail, system=judge.system)
     decoding = dataclasses.replace(
         judge.decoding,
-        json_schema=reply_schema(detail),
-        max_tokens=min(judge.decoding.max_tokens, REPLY_TOKENS),
+        json_schema=reply_schema(detail, of_steps=not isinstance(shown, str)),
+        max_tokens=max(min(judge.decoding.max_tokens, REPLY_TOKENS), reply_tokens(shown)),
         choices=(),
     )
     started = time.time()
     reply = await asker.ask(Job(model=model, messages=messages, decoding=decoding, item=item.id))
     severity, mechanism = None, ""
+    found: tuple[tuple[int, float, str], ...] = ()
     try:
         if reply.error:
             raise CallFailed(reply.error)
-        severity, mechanism, reason = read_reply(reply.text)
+        severity, mechanism, reason, found = read_reply(reply.text)
     except CallFailed as error:
         quote = f" It says {storable(reply.text)[:QUOTED]!r}." if reply.text.strip() else ""
         reason = f"no score: {error.what}{quote}"
     except Exception as error:  # whatever a reply does to us is its rating's fault alone; the ledger keeps the reply
         reason = f"no score: the reply cannot be read ({type(error).__name__})"
-    return Rating(
+    rating = Rating(
         item=answer.item,
         condition=answer.condition,
         draw=answer.draw,
@@ -172,6 +193,8 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
         started_at=started,
         ended_at=time.time(),
     )
+    known = min(len(steps), MAX_JUDGED_STEPS)
+    return [rating, *(rating.of_step(*row) for row in found if 1 <= row[0] <= known)]
 
 
 def judge_decoding() -> Decoding:

@@ -26,10 +26,21 @@ from richter.ratings import (
     rubric,
     tabulate,
 )
-from richter.records import Answer, Condition, Item, Rating, Result
+from richter.records import Answer, Condition, Item, Rating, Result, StepRating
 from richter.store import Ledger, RunLike, open_ledger, run_folder
+from richter.trajectories import Step
 from richter_audit.bench import read_gazetteer
-from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
+from richter_audit.judge import (
+    RuleJudge,
+    Shown,
+    deal,
+    judge_detail,
+    judge_messages,
+    rate_answer,
+    reply_tokens,
+    rule_label,
+    shown_run,
+)
 from richter_audit.llm import BATCH_CONCURRENCY, Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progress_of
 
@@ -81,15 +92,20 @@ def estimate_judging(
         conditions = {c.name: c for c in ledger.conditions()}
         wanted = [a for a in ledger.answers() if items is None or a.item in items]
         chosen = _spread(with_text(wanted, ledger.name), limit)
+        steps = _steps_of(ledger)
     dealt = [
-        (known[a.item], a.text, deal(judges, conditions[a.condition], turn, allow_self=allow_self))
+        (
+            known[a.item],
+            shown_run(a.text, steps.get((a.item, a.condition, a.draw), ())),
+            deal(judges, conditions[a.condition], turn, allow_self=allow_self),
+        )
         for turn, a in enumerate(chosen)
     ]
     return price_panel(dealt, prices)
 
 
 def price_panel(
-    dealt: Sequence[tuple[Item, str, Sequence[Condition]]], prices: Mapping[str, Price] | None
+    dealt: Sequence[tuple[Item, Shown, Sequence[Condition]]], prices: Mapping[str, Price] | None
 ) -> JudgingEstimate:
     """What it would cost at most to have answers rated, each by the judges it was dealt to: the first three of them."""
     prices = read_prices() if prices is None else prices
@@ -100,9 +116,9 @@ def price_panel(
         for judge in judges[:3]:
             messages = judge_messages(item, text, detail=judge_detail(judge), system=judge.system)
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
-            tokens += length + REPLY_TOKENS
+            tokens += length + reply_tokens(text)
             price = price_of(judge.model, prices)
-            money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
+            money = None if price is None or money is None else money + price.cost(length, reply_tokens(text))
     return JudgingEstimate(
         n_answers=len(dealt), calls_least=least, calls_most=most, tokens_most=tokens, money_usd_most=money
     )
@@ -151,6 +167,11 @@ def judge_run(
                 few["concurrency"] = BATCH_CONCURRENCY  # what waits together goes out together
             _ask_panel(ledger, known, dealt, judges, watch, few)
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
+
+
+def _steps_of(ledger: Ledger) -> dict[tuple[str, str, int], tuple[Step, ...]]:
+    """The steps of the run behind each answer that has some."""
+    return {(item, condition, draw): steps for item, condition, draw, steps in ledger.trajectories()}
 
 
 def _deal_answers(
@@ -229,12 +250,15 @@ def _ask_panel(
     watch: Callable[[AskProgress], None] | None,
     calls: CallOptions,
 ) -> None:
-    longest = max(
-        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, detail="brief", system=j.system))
-        for a, order in dealt
-        for j in order
-    )
-    context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
+    steps = _steps_of(ledger)
+    longest = reply = 0
+    for a, order in dealt:
+        shown = shown_run(a.text, steps.get((a.item, a.condition, a.draw), ()))
+        reply = max(reply, reply_tokens(shown))
+        for j in order:
+            messages = judge_messages(items[a.item], shown, detail="brief", system=j.system)
+            longest = max(longest, sum(len(m["content"]) for m in messages))
+    context = -(-(longest // 3 + reply + 64) // 256) * 256
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
@@ -245,7 +269,10 @@ def _ask_panel(
         async def work() -> None:
             nonlocal done
             for answer, order in queue:
-                ledger.add_ratings(await rate_answer(asker, models, order, items[answer.item], answer))
+                own = steps.get((answer.item, answer.condition, answer.draw), ())
+                found = await rate_answer(asker, models, order, items[answer.item], answer, own)
+                ledger.add_step_ratings([r for r in found if isinstance(r, StepRating)])
+                ledger.add_ratings([r for r in found if not isinstance(r, StepRating)])
                 done += 1
                 if watch:
                     watch(progress_of(asker, total=len(dealt), done=done, answered=done, started=started))
