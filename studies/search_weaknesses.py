@@ -28,7 +28,7 @@ from search_fields import search as search_field
 from simulated_server import SimulatedServer, uniform
 
 from richter.cli import main as richter
-from richter_audit.ascent import _error_map, failing_questions, find_failing_groups
+from richter_audit.ascent import failing_questions, find_failing_groups
 from richter_audit.ascent._survey import places_of
 from richter_audit.knowledge import open_base
 
@@ -36,7 +36,6 @@ KINDS = ("documents", "word", "neighbours", "null")
 BAD, HARD = 0.12, 0.2  # keys that are bad as written; of those, hard to see for every reader
 SENSITIVITY = {"writer": (0.85, 0.5), "testee": (0.85, 0.5), "checker": (0.95, 0.7)}  # for easy and for hard ones
 FALSE_FLAG, WAVER, WEAK, ELSEWHERE, ANYWHERE = 0.03, 0.08, 0.85, 0.08, 0.25
-_error_map.TSNE_SMALLEST = 10**9  # t-SNE would take longer than the searches, and no map is looked at
 PORT = 18_342  # the same each time: the models' names are part of what is resumed
 
 
@@ -309,6 +308,7 @@ def simulate(base, texts, kind, seed):
         places=[places_of(paragraph) for paragraph in paragraphs],
         texts=[paragraph.text for paragraph in paragraphs],
         vectors=vectors[asked],
+        centres=np.delete(vectors, asked, axis=0),
     ).groups
     cluster = {i: number for number, group in enumerate(groups) for i in group.members}
     wrong = np.flatnonzero(failing)

@@ -52,7 +52,6 @@ def test_every_failing_paragraph_is_on_the_map_and_clusters_are_the_hard_documen
         assert cluster.categories == ((f"category {base.document_of(rows[0]) % 4}", len(rows)),)
         assert cluster.error == pytest.approx(np.mean([point.error for point in points]))
     assert found == survey_errors(run, base, rng=np.random.default_rng(0))
-    assert (base.folder / "plane.json").exists() == (found.placed.method == "tsne")  # the next search shares the plane
 
 
 def test_two_models_share_one_plane(searched, tmp_path):

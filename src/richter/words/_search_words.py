@@ -11,7 +11,7 @@ _FRAMES = {
 }
 
 
-def describe_base_rate(frame: Found, rate: Found, *, drawn: bool) -> list[str]:
+def describe_base_rate(frame: Found, rate: Found, *, drawn: bool, whole: bool) -> list[str]:
     """The error rate of the paragraphs of a frame with its interval, or why it is unknown and what to do."""
     if frame.kind == "chosen":
         return [
@@ -25,8 +25,11 @@ def describe_base_rate(frame: Found, rate: Found, *, drawn: bool) -> list[str]:
         return ["The error rate of the base is unknown: no paragraph is drawn at random (--uniform 0)."]
     limits = f"{rate.interval.level:.0%} CI {100 * rate.interval.low:.1f} to {100 * rate.interval.high:.1f}"
     about = _FRAMES[frame.kind].format(size=frame.size)
+    wrong = f"Of {about}, the model gets {100 * rate.error_rate:.1f}% wrong ({limits})"
+    if whole:
+        return [f"{wrong}. All were asked about, and {rate.n:,} have an answer."]
     return [
-        f"Of {about}, the model gets {100 * rate.error_rate:.1f}% wrong ({limits}), by {rate.n:,} drawn at random.",
+        f"{wrong}, by {rate.n:,} drawn at random.",
         "The share of errors among the questions asked is higher by design.",
     ]
 

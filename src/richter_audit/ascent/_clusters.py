@@ -16,7 +16,10 @@ from richter.records import Result
 __all__ = ["FailingGroup", "FailingGroups", "Term", "distinguishing_terms", "find_failing_groups"]
 
 SMALLEST = 5  # paragraphs of a group
-CENTRES = 500  # paragraphs around which neighbours are looked at, at most
+CENTRES = 500  # paragraphs around which neighbours are looked at, at most: asked about, and others
+SHUFFLES = 299  # of right and wrong over what was asked about
+SHUFFLED_AT_ONCE = 50
+SHARE_OF_PLACE, SHARE_OF_PURE = 0.4, 0.8  # of the surest group's log p: what a place and a purer group need
 PRIOR = 10.0  # paragraphs' worth of prior in a term's log-odds
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -62,29 +65,37 @@ def find_failing_groups(
     places: Sequence[Collection[str]] = (),
     texts: Sequence[str] = (),
     vectors: ArrayLike = (),
+    centres: ArrayLike = (),
     level: float = 0.95,
 ) -> FailingGroups:
     """The groups of what was asked about in which more fail than among the rest.
 
     A group is a place (a value of `places`: a folder, a document, a heading), the paragraphs that hold a word, or those
-    nearest to one of them (5, 7, 10, 14, .. of them); it has at least five paragraphs and at most half of all. The
-    group of the smallest p-value (Fisher's exact test, one-sided) is taken, its paragraphs leave, and the rest is
-    looked at again, as long as the p-value times the number of groups of its kind and of kinds is at most 1 - level.
+    nearest to one of `centres` or of themselves (5, 7, 10, 14, .. of them); it has at least five paragraphs and at most
+    half of all. Its p-value (Fisher's exact test, one-sided) is set against the smallest of its kind in 299 shuffles
+    of right and wrong, times the number of kinds. As long as one is at most 1 - level, a group is taken, its paragraphs
+    leave, and the rest is looked at again. Of groups that are nearly as sure as the surest, a place comes first, then
+    the group of which most fail.
     """
     failing = np.asarray(fails, dtype=np.bool_)
-    kinds = [kind for kind in _all_groups(len(failing), places, texts, vectors) if kind]
+    kinds = [kind for kind in _all_groups(len(failing), places, texts, vectors, centres) if kind]
     groups = [group for kind in kinds for group in kind]
     if not groups:
         return FailingGroups(groups=(), tested=0)
-    charge = np.repeat([len(kind) * len(kinds) for kind in kinds], [len(kind) for kind in kinds])
+    kind_of = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
+    is_place = np.array([kind == "place" for kind, _, _ in groups])
     membership = _membership_table([members for _, _, members in groups], len(failing))
+    smallest = _smallest_by_chance(membership, kind_of, failing)
     left = np.ones(len(failing), dtype=np.bool_)
     found: list[FailingGroup] = []
     while True:
-        p_values = _fisher_p_values(membership, left, failing) * charge
-        best = int(np.argmin(p_values))
-        if p_values[best] > 1 - level:
+        size, wrong = (membership @ np.stack([left, left & failing], axis=1).astype(np.float64)).T
+        p_values = _fisher_p_values(size, wrong, int(left.sum()), int((left & failing).sum()))
+        adjusted = _adjust_p_values(p_values, kind_of, smallest)
+        told = np.flatnonzero(adjusted <= 1 - level)
+        if not len(told):
             return FailingGroups(groups=tuple(found), tested=len(groups))
+        best = told[_choose_group(p_values[told], is_place[told], (wrong[told] + 1) / (size[told] + 2))]
         kind, name, members = groups[best]
         own = members[left[members]]
         found.append(
@@ -93,24 +104,34 @@ def find_failing_groups(
                 name=name,
                 members=tuple(own.tolist()),
                 failing=int(failing[own].sum()),
-                p_value=float(p_values[best]),
+                p_value=float(adjusted[best]),
             )
         )
         left[own] = False
+
+
+def _choose_group(p_values: NDArray[np.float64], is_place: NDArray[np.bool_], share: NDArray[np.float64]) -> int:
+    """The surest place, or the purest group, among those nearly as sure as the surest; labels tell these not apart."""
+    surprise = -np.log(np.maximum(p_values, 1e-300))
+    sure_places = np.flatnonzero(is_place & (surprise >= SHARE_OF_PLACE * surprise.max()))
+    if len(sure_places):
+        return int(sure_places[np.argmin(p_values[sure_places])])
+    sure = np.flatnonzero(surprise >= SHARE_OF_PURE * surprise.max())
+    return int(sure[np.lexsort((p_values[sure], -share[sure]))[0]])
 
 
 Group = tuple[GroupKind, str, NDArray[np.int64]]
 
 
 def _all_groups(
-    n: int, places: Sequence[Collection[str]], texts: Sequence[str], vectors: ArrayLike
+    n: int, places: Sequence[Collection[str]], texts: Sequence[str], vectors: ArrayLike, centres: ArrayLike
 ) -> tuple[list[Group], list[Group], list[Group]]:
     """The groups of each kind, those of the same members once."""
     words = [_words(text) for text in texts]
     return (
         [("place", name, members) for name, members in _groups_by_name(places, n)],
         [("word", name, members) for name, members in _groups_by_name(words, n)],
-        [("neighbours", "", members) for members in _neighbourhoods(np.asarray(vectors, dtype=np.float32))],
+        [("neighbours", "", members) for members in _neighbourhoods(_as_table(vectors), _as_table(centres))],
     )
 
 
@@ -127,12 +148,16 @@ def _groups_by_name(names: Sequence[Collection[str]], n: int) -> list[tuple[str,
     return list(groups.values())
 
 
-def _neighbourhoods(vectors: NDArray[np.float32]) -> list[NDArray[np.int64]]:
+def _as_table(vectors: ArrayLike) -> NDArray[np.float32]:
+    return np.asarray(vectors, dtype=np.float32)
+
+
+def _neighbourhoods(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[NDArray[np.int64]]:
     """The nearest rows of each centre, in sizes that grow by the root of two up to half of all."""
     n = len(vectors)
     if n < 2 * SMALLEST:
         return []
-    centres = vectors[:: math.ceil(n / CENTRES)]
+    centres = np.concatenate([some[:: math.ceil(len(some) / CENTRES)] for some in (vectors, others) if len(some)])
     order = np.argsort(-(centres @ vectors.T), axis=1, kind="stable")
     steps = 1 + math.floor(2 * math.log2(n / 2 / SMALLEST))
     sizes = [math.floor(SMALLEST * 2 ** (step / 2)) for step in range(steps)]
@@ -146,17 +171,45 @@ def _membership_table(groups: Sequence[NDArray[np.int64]], n: int) -> scipy.spar
     return scipy.sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(groups), n))
 
 
-def _fisher_p_values(
-    membership: scipy.sparse.csr_array, left: NDArray[np.bool_], failing: NDArray[np.bool_]
+def _smallest_by_chance(
+    membership: scipy.sparse.csr_array, kind_of: NDArray[np.int64], failing: NDArray[np.bool_]
+) -> list[NDArray[np.float64]]:
+    """Of each kind the smallest p-values of its groups where right and wrong are shuffled, in rising order."""
+    rng, total, starts = np.random.default_rng(0), len(failing), np.flatnonzero(np.diff(kind_of, prepend=-1))
+    smallest = []
+    for block in range(0, SHUFFLES, SHUFFLED_AT_ONCE):
+        count = min(SHUFFLED_AT_ONCE, SHUFFLES - block)
+        shuffled = rng.permuted(np.tile(failing, (count, 1)), axis=1).T.astype(np.float64)
+        size = np.repeat(membership.sum(axis=1)[:, None], count, axis=1)
+        p_values = _fisher_p_values(size.ravel(), (membership @ shuffled).ravel(), total, int(failing.sum()))
+        smallest.append(np.minimum.reduceat(p_values.reshape(size.shape), starts, axis=0))
+    return list(np.sort(np.concatenate(smallest, axis=1), axis=1))
+
+
+def _adjust_p_values(
+    p_values: NDArray[np.float64], kind_of: NDArray[np.int64], smallest: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """The chance of as many failing ones in each group where those that are left fail alike; 1 for groups too small."""
+    """P-values for all groups: by the smallest of their kind among shuffles, or by Bonferroni's bound where lower."""
+    adjusted = np.ones(len(p_values))
+    for kind, by_chance in enumerate(smallest):
+        mine = kind_of == kind
+        as_small = np.searchsorted(by_chance, p_values[mine] * (1 + 1e-9), side="right")
+        bound = p_values[mine] * mine.sum()
+        adjusted[mine] = len(smallest) * np.minimum((1 + as_small) / (1 + len(by_chance)), bound)
+    return adjusted
+
+
+def _fisher_p_values(
+    size: NDArray[np.float64], wrong: NDArray[np.float64], total: int, total_wrong: int
+) -> NDArray[np.float64]:
+    """The chance of as many failing ones in each group where all fail alike; 1 for groups too small."""
     from scipy.stats import hypergeom
 
-    size, wrong = (membership @ np.stack([left, left & failing], axis=1).astype(np.float64)).T
-    total, total_wrong = left.sum(), (left & failing).sum()
     p_values = np.ones(len(size))
     large = (size >= SMALLEST) & (wrong * total > total_wrong * size)
-    p_values[large] = hypergeom.sf(wrong[large] - 1, total, total_wrong, size[large])
+    pairs, back = np.unique(size[large] * (total + 1) + wrong[large], return_inverse=True)  # few differ
+    sizes, wrongs = np.divmod(pairs, total + 1)
+    p_values[large] = hypergeom.sf(wrongs - 1, total, total_wrong, sizes)[back]
     return p_values
 
 

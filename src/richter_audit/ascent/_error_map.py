@@ -1,20 +1,14 @@
 """Where the paragraphs of a search lie: their vectors in the plane of their base, by t-SNE or principal components."""
 
-import contextlib
 import dataclasses
-import hashlib
-import json
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from richter.errors import StorageError, TooFewErrors
+from richter.errors import TooFewErrors
 from richter.records import Result
-from richter.store import write_file
 
 __all__ = ["ErrorMap", "map_vectors"]
 
@@ -23,11 +17,12 @@ TSNE_SMALLEST = 50  # below: nothing to unfold
 LANDMARKS = 500  # paragraphs of the base that span its plane
 AROUND = 3  # landmarks between which a paragraph is placed
 NEIGHBOURS = 10
-ITERATIONS = 500  # of t-SNE: as many neighbours are kept as after 1,000
-PLANE = "plane.json"  # of a base: where t-SNE places the paragraphs that span its plane
+PERPLEXITY = 30.0  # of t-SNE: about how many neighbours a paragraph has
+ITERATIONS, EXAGGERATED = 250, 60  # of t-SNE: as many neighbours are kept as after 500
 CHECKED = 1000  # points by which the neighbourhoods are checked, at most
 
 Method = Literal["pca", "tsne"]
+Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +45,15 @@ def map_vectors(
     vectors: ArrayLike,
     *,
     base: NDArray[np.floating],
-    folder: Path | None = None,
     method: Method | None = None,
     rng: np.random.Generator,
 ) -> ErrorMap:
     """Place unit vectors in the plane of their base, by the method that fits its size unless one is named.
 
     The plane is that of up to 500 of the base's vectors, drawn by a fixed seed: a vector's place depends on the base
-    alone, so that searches and models of one base share a plane. By t-SNE (the paper's figures 5 and 6) where
-    scikit-learn is installed and the base has 50 vectors or more; there a vector lies between its three nearest of the
-    plane, weighted by the inverse square of their distance. By their principal components otherwise. What t-SNE found
-    is kept in `folder`, the base's own, and read from there the next time.
+    alone, so that searches and models of one base share a plane. By t-SNE (the paper's figures 5 and 6) where the base
+    has 50 vectors or more; there a vector lies between its three nearest of the plane, weighted by the inverse square
+    of their distance. By their principal components otherwise.
     """
     x = np.asarray(vectors, dtype=np.float64)
     if len(x) < SMALLEST:
@@ -73,7 +66,7 @@ def map_vectors(
         directions, shares = _directions(marks, 2)
         points, explained = (x - marks.mean(axis=0)) @ directions, float(shares.sum())
     else:
-        placed, distance = _read_or_fit_plane(marks, folder), scipy.spatial.distance.cdist(x, marks)
+        placed, distance = _fit_tsne(marks), scipy.spatial.distance.cdist(x, marks)
         near = np.argsort(distance, axis=1, kind="stable")[:, :AROUND]
         weights = 1 / (np.take_along_axis(distance, near, axis=1) ** 2 + 1e-9)
         points = (weights[:, :, None] * placed[near]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
@@ -89,8 +82,6 @@ def map_vectors(
 def _choose(n: int) -> tuple[Method, str]:
     if n < TSNE_SMALLEST:
         return "pca", f"{n} paragraphs are fewer than t-SNE needs ({TSNE_SMALLEST})"
-    if find_spec("sklearn") is None:
-        return "pca", "scikit-learn is not installed (pip install 'richter[map]')"
     return "tsne", f"{min(n, LANDMARKS):,} paragraphs of the base"
 
 
@@ -105,27 +96,39 @@ def _directions(x: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64]
     return directions, values / total if total else np.zeros(len(values))
 
 
-def _read_or_fit_plane(marks: NDArray[np.float64], folder: Path | None) -> NDArray[np.float64]:
-    """Where t-SNE places the paragraphs that span a plane: from the base's folder where it was done before."""
-    if folder is None:
-        return _fit_tsne(marks)
-    source = hashlib.sha256(np.ascontiguousarray(marks).tobytes()).hexdigest()
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads((folder / PLANE).read_bytes())
-        placed = np.asarray(known["points"], dtype=np.float64)
-        if known["source"] == source and placed.shape == (len(marks), 2) and np.isfinite(placed).all():
-            return placed
-    placed = _fit_tsne(marks)
-    with contextlib.suppress(StorageError, OSError):  # a base that cannot be written to is placed anew each time
-        write_file(folder / PLANE, json.dumps({"source": source, "points": placed.tolist()}))
-    return placed
+def _fit_tsne(x: Floats) -> Floats:
+    """The rows in a plane by exact t-SNE (van der Maaten and Hinton 2008), from their principal components."""
+    together = np.float32(_neighbour_shares(scipy.spatial.distance.cdist(x, x, "sqeuclidean")))
+    start = (x - x.mean(axis=0)) @ _directions(x, 2)[0]
+    points = np.float32(start / max(start[:, 0].std(), 1e-12) * 1e-4)
+    step, gains = np.zeros_like(points), np.ones_like(points)
+    rate = max(len(x) / 48, 50.0)
+    for iteration in range(ITERATIONS):
+        pull, momentum = (12.0, 0.5) if iteration < EXAGGERATED else (1.0, 0.8)
+        near = 1 / (1 + scipy.spatial.distance.cdist(points, points, "sqeuclidean").astype(np.float32))
+        np.fill_diagonal(near, 0)
+        force = (pull * together - near / near.sum()) * near
+        slope = 4 * (force.sum(axis=1, keepdims=True) * points - force @ points)
+        gains = np.maximum(np.where(slope * step < 0, gains + 0.2, gains * 0.8), 0.01)
+        step = momentum * step - rate * gains * slope
+        points = points + step
+    return np.asarray(points, dtype=np.float64)
 
 
-def _fit_tsne(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    from sklearn.manifold import TSNE
-
-    tsne = TSNE(n_components=2, perplexity=min(30.0, (len(x) - 1) / 3), init="pca", random_state=0, max_iter=ITERATIONS)
-    return np.asarray(tsne.fit_transform(x), dtype=np.float64)
+def _neighbour_shares(squared: Floats) -> Floats:
+    """How much each pair of rows are neighbours: a Gaussian round each row, as wide as the perplexity asks."""
+    n = len(squared)
+    away = squared + np.diag(np.full(n, np.inf))
+    away -= away.min(axis=1, keepdims=True)
+    low, high = np.full(n, 1e-3), np.full(n, 1e5)
+    shares, wanted = away, np.log(min(PERPLEXITY, (n - 1) / 3))
+    for _ in range(40):
+        precision = np.sqrt(low * high)
+        shares = np.exp(-precision[:, None] * away)
+        shares /= shares.sum(axis=1, keepdims=True)
+        wide = scipy.special.entr(shares).sum(axis=1) > wanted
+        low, high = np.where(wide, precision, low), np.where(wide, high, precision)
+    return np.asarray((shares + shares.T) / (2 * n), dtype=np.float64)
 
 
 def _share_kept(x: NDArray[np.float64], points: NDArray[np.float64], rng: np.random.Generator) -> float:

@@ -162,6 +162,11 @@ class SearchRecords:
         return SamplingFrame.from_dict(self.note.get("frame") or {"size": sum(self.note["categories"].values())})
 
     @property
+    def covers_frame(self) -> bool:
+        """Whether every paragraph that could be asked about was."""
+        return len(self.picks) >= self.frame.size
+
+    @property
     def known_errors(self) -> dict[int, float]:
         """The error of every paragraph that has one."""
         return {row: o.error for row, o in self.outcomes.items() if o.error is not None}
@@ -178,7 +183,12 @@ class SearchRecords:
 
     @property
     def finished_sample(self) -> list[int]:
-        """The random sample up to the first paragraph that is still to be asked about, so that it has no gap."""
+        """The random sample up to the first paragraph that is still to be asked about, so that it has no gap.
+
+        Where the whole frame was asked about, nothing was left to chance: it is the whole frame.
+        """
+        if self.covers_frame and not any(outcome.missing for outcome in self.outcomes.values()):
+            return list(self.outcomes)
         return list(itertools.takewhile(lambda row: not self.outcomes[row].missing, self.sample))
 
 

@@ -1,16 +1,19 @@
 """The paragraphs of a search on the map of their base, and the clusters in which more fail than elsewhere."""
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.records import Paragraph, Result, plain
 from richter.store import RunLike, open_ledger
 from richter_audit.ascent._clusters import (
+    CENTRES,
     FailingGroup,
     GroupKind,
     Term,
@@ -113,13 +116,14 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     failed = set(search.failing)
     asked = [row for row in step if row in search.known_errors]
     vectors = np.asarray(base.vectors[asked], dtype=np.float64)
-    placed = map_vectors(vectors, base=base.vectors, folder=base.folder, rng=rng)
+    placed = map_vectors(vectors, base=base.vectors, rng=rng)
     paragraphs = base.paragraphs(asked)
     found = find_failing_groups(
         [row in failed for row in asked],
         places=[places_of(paragraph) for paragraph in paragraphs],
         texts=[paragraph.text for paragraph in paragraphs],
         vectors=vectors,
+        centres=base.vectors[_some_others(base.askable, asked)],
     )
     cluster_of = {asked[i]: number for number, group in enumerate(found.groups) for i in group.members}
     points = _map_points(search, dict(zip(asked, placed.points, strict=True)), step, cluster_of)
@@ -133,6 +137,12 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
         groups_tested=found.tested,
         scattered=sum(point.fails and point.cluster is None for point in points),
     )
+
+
+def _some_others(askable: NDArray[np.bool_], asked: Sequence[int]) -> NDArray[np.int64]:
+    """Up to `CENTRES` of the paragraphs that could have been asked about and were not, evenly over the base."""
+    others = np.setdiff1d(np.flatnonzero(askable), asked)
+    return others[:: max(1, math.ceil(len(others) / CENTRES))]
 
 
 def places_of(paragraph: Paragraph) -> set[str]:

@@ -77,10 +77,10 @@ def _ask_again(
         if judge is not None:
             ascent.judge_answers(out_run, items, condition, resolve(judge).name, **asked)
     found = ascent.score_retest(out_run, items, condition, kind=kind)
-    limits = f"{found.interval.low:.0%} to {found.interval.high:.0%}"
+    limits = f"95% CI {100 * found.interval.low:.0f} to {100 * found.interval.high:.0f}"
     what = {"open": "Asked without options", "context": "Shown the paragraph"}[kind]
     out = publish(found, json_path)
-    out.print(f"{what}, {found.share:.0%} (95%: {limits}) of {found.n} wrong answers become right.")
+    out.print(f"{what}, {found.share:.0%} of {found.n} wrong answers become right ({limits}).")
     say_keys(out, base.folder)
 
 

@@ -147,7 +147,8 @@ def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
     say = console().print
     doubtful = sum(verdict == "doubtful" for verdict in verdicts.values())
     say(f"{doubtful:,} doubtful keys and up to {n:,} others drawn at random are ready to label.")
-    say(f"Level 0: the key is right by the text. Next: richter label {quote(str(place))}", soft_wrap=True)
+    say("Level 0: the key is right by the text. Export again afterwards: the labels decide.")
+    say(f"Next: richter label {quote(str(place))}", soft_wrap=True)
 
 
 def _no_failing_error(source: Place, found: FailingSet) -> TooFewErrors:

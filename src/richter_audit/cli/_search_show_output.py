@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -66,6 +67,8 @@ def search_show(
     found = ascent.search_patterns(run, over=over, level=level, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(out, found[:patterns], over, level)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
+    if shown.questions:
+        out.print(f"Next: richter search export {quote(str(run))} -o regressions.jsonl", style="dim", soft_wrap=True)
     write_json(
         summary.to_dict()
         | {"by_category": rates, "failing": shown.questions}
@@ -82,7 +85,9 @@ def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
         return
     modes = Counter(q.mode for q in found.questions)
     out.print(
-        f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter search export` writes all:"
+        f"{len(found.questions):,} failing questions of {len(modes):,} modes; "
+        "`richter search export` writes those that fail again and whose key is right:",
+        soft_wrap=True,
     )
     each = max(1, most // len(modes))
     told: Counter[str] = Counter()
@@ -243,7 +248,8 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
 
 def _print_base_rate(out: Console, s: ascent.SearchSummary) -> None:
     """Print the error rate of the paragraphs that could be drawn, or why it is unknown."""
-    for sentence in describe_base_rate(s.frame, s.population, drawn=bool(s.settings.uniform)):
+    whole = sum(step.paragraphs for step in s.steps) >= s.frame.size and not s.unfinished
+    for sentence in describe_base_rate(s.frame, s.population, drawn=bool(s.settings.uniform), whole=whole):
         out.print(sentence, soft_wrap=True)
 
 
