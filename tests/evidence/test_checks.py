@@ -216,6 +216,9 @@ def test_missing_severities_are_not_compared_within_raters(missing: str | None, 
     dataset = dataset_of(outcomes(table, "mean_severity"), rater=unlike_rater, kind="judge")
     block = block_of(dataset, SEVERITY, missing=missing)
     assert (None if block is None else block.gate) == ("raters" if blocks else None)
+    if block is not None:
+        assert "--missing at-random" in block.remedy
+        assert "(a by strict: 360, lenient: 40 and b by lenient: 359, strict: 40)" in block.reason
 
 
 @pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])

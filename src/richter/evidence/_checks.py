@@ -184,14 +184,16 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     shares = _unlike_raters(dataset, question)
     if shares is None:
         return FINE
-    each = zip(question.conditions, (shares.first, shares.second), strict=True)
-    most_first = {condition: sorted(of, key=of.__getitem__, reverse=True) for condition, of in each}
-    reason = describe_raters_of(most_first, is_shared=bool(set(shares.first) & set(shares.second)))
+    rated = dict(zip(question.conditions, (shares.first, shares.second), strict=True))
+    reason = describe_raters_of(rated, is_shared=bool(set(shares.first) & set(shares.second)))
     if policy.trust_raters:
         return Finding(notes=(CHECK_NOTES["trusted raters"].format(reason=reason),))
     if compares_within_raters(dataset, question, policy):
         return Finding(notes=(reason,))
-    return Finding(block=_block("raters", reason, override="--trust-raters"))
+    block = _block("raters", reason, override="--trust-raters")
+    if compares_within_raters(dataset, question, dataclasses.replace(policy, missing="at-random")):
+        block = dataclasses.replace(block, remedy=REMEDIES["raters, missing"])
+    return Finding(block=block)
 
 
 def _unlike_raters(dataset: Dataset, question: Question) -> RaterShares | None:

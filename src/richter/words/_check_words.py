@@ -29,13 +29,14 @@ BLOCK_REASONS = {  # filled from fields by `format`
     "groups": "questions are grouped in two ways, and {noun} allows for one grouping here",
     "total": "the total of {name} is 0 ({noun})",
 }
-REMEDIES = {  # by the gate that blocks
+REMEDIES = {  # by the gate that blocks, and by what lets it pass
     "reading": "Confirm it: name the columns with --map, or run once with --save-reading.",
     "items": "Export them again with question ids, or compare without pairs: --unpaired.",
     "shared": "Compare files with the same questions, or compare without pairs: --unpaired.",
     "baseline": "Give the answers to the same questions, or say that they differ: --unpaired.",
     "missing": "Ask the missing answers again.",
     "raters": "Let the same raters rate both.",
+    "raters, missing": "Rate the missing answers, or state `--missing at-random` to compare within raters.",
     "labels": "Add a column `stratum` or `inclusion` for every answer, also for those without a label.",
     "judges": "Read answers that judges and references grade differently, or label some: richter label.",
     "range": "Correct the values, or leave the column out.",
@@ -99,9 +100,13 @@ def describe_few_shared(both: int, either: int, *, least: float, examples: Seque
     return f"only {both} of {either} questions are graded in both ({share})"
 
 
-def describe_raters_of(raters: Mapping[str, Sequence[str]], *, is_shared: bool) -> str:
-    """That other raters rated one condition than the other; the three who rated most of each."""
-    who = " and ".join(f"{condition} by {', '.join(names[:3])}" for condition, names in raters.items())
+def describe_raters_of(raters: Mapping[str, Mapping[str, int]], *, is_shared: bool) -> str:
+    """That other raters rated one condition than the other; the three who rated most of each, with how many ratings."""
+    most = {condition: sorted(of.items(), key=lambda pair: -pair[1])[:3] for condition, of in raters.items()}
+    who = " and ".join(
+        f"{condition} by {', '.join(f'{name}: {n:,}' if is_shared else name for name, n in of)}"
+        for condition, of in most.items()
+    )
     return f"{'raters differ between the two' if is_shared else 'no rater rated both'} ({who})"
 
 
