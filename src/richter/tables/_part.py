@@ -114,7 +114,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = (
         pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
     )
-    notes = [Note(describe_settings(options.settings), "settings")] if options.settings else []
+    notes: list[str] = [Note(describe_settings(options.settings), "settings")] if options.settings else []
     notes += [*(note for part in parts for note in part.notes), *look_alikes]
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
