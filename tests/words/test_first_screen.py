@@ -167,7 +167,7 @@ def test_wider_levels_are_explained_once_by_hand() -> None:
     assert wide.startswith(
         "Bars show the 95% CI: the values that fit the data. It misses the truth in at most 5 of 100"
     )
-    assert wide.endswith("share one risk of 5% (Holm), so intervals of differences are wider: 99%.")
+    assert wide.endswith("share one risk of 5%, so intervals of differences are wider (99%).")
     usual = without_marks(first_screen(of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)))["levels"])
     assert "Holm" not in usual
 

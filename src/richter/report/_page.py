@@ -34,6 +34,8 @@ from richter.tables import Dataset
 from richter.words import GLOSSARY
 from richter.words._numbers import name
 from richter.words._page_texts import (
+    OTHERS,
+    QUESTIONS,
     SHARED,
     check_rows,
     describe_absent,
@@ -122,6 +124,7 @@ def render_report(
         matrix=pair_matrix(document),
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
+        later_lines=(QUESTIONS, OTHERS),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims and plan and methods.get("exploratory")),

@@ -23,6 +23,8 @@ Document = Mapping[str, Any]
 Ends = tuple[float, float]
 MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
 BY_HOW_MUCH = "By how much"
+QUESTIONS = "Questions"
+OTHERS = "Other measures"
 SHARED = "Shared questions"  # the line of two that are not compared
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
@@ -41,8 +43,8 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
         ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
-        ("Questions", printable(str(first.get("sizes") or ""), limit=300)),
-        ("Other measures", printable(str(first.get("others") or ""), limit=600)),
+        (QUESTIONS, printable(str(first.get("sizes") or ""), limit=300)),
+        (OTHERS, printable(str(first.get("others") or ""), limit=600)),
         ("Most often wrong", _describe_weakest(conditions) if len(conditions) == 2 else ""),
     ]
     return [(term, text) for term, text in rows if text]
@@ -423,8 +425,8 @@ def describe_levels(document: Document) -> str:
     if not wider:
         return text
     ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
-    wide = f"so intervals of differences are wider: {' to '.join(ends)}."
-    return f"{text} Comparisons share one risk of {misses}% (Holm), {wide}"
+    wide = f"intervals of differences are wider ({' to '.join(ends)})."
+    return f"{text} By Holm's rule all comparisons share one risk of {misses}%, so {wide}"
 
 
 def _level_of(value: Any) -> float | None:
