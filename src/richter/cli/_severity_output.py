@@ -90,14 +90,10 @@ def severity(
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    required = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements]
-    pair = [] if everything else _pair_lines(study)
-    lines = required + (pair or headlines(report, everything=everything))
-    shown = lines if everything or pair else lines[:_SHOWN]
+    shown, rest = _first_screen(report, everything=everything)
     for line in shown:
         out.print(printable(line, limit=1000), soft_wrap=True)
-    others = 0 if everything else sum(not c.primary for c in study.claims)
-    if rest := len(lines) - len(shown) + others:
+    if rest:
         out.print(f"{counted(rest, 'more result')}, most on other measures: --all, or --json PATH.", style="dim")
     out.print(_conditions_table(study, is_corrected_below=bool(report.human)))
     if everything:
@@ -113,6 +109,16 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
         out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits}).")
     for line in _small_print(report, everything=everything):
         out.print(printable(line, limit=600), style="dim")
+
+
+def _first_screen(report: SeverityReport, *, everything: bool) -> tuple[list[str], int]:
+    """The lines that come first, and how many results stay behind `--all`."""
+    required = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements]
+    pair = [] if everything else _pair_lines(report.study)
+    lines = required + (pair or headlines(report, everything=everything))
+    shown = lines if everything or pair else lines[:_SHOWN]
+    others = 0 if everything else sum(not c.primary for c in report.study.claims)
+    return shown, len(lines) - len(shown) + others
 
 
 def _pair_lines(study: SeverityStudy) -> list[str]:

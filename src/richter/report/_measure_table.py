@@ -36,19 +36,21 @@ def measure_table(document: Document) -> dict[str, Any]:
     judged = {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
     for condition, row in zip(conditions, rows, strict=True):
         row["is_baseline"] = condition.get("name") == baseline
-        for measure, cell in zip(measures, row["cells"], strict=True):
-            cell["is_judged"] = measure in judged
+        row["cells"] = [cell | {"is_judged": m in judged} for m, cell in zip(measures, row["cells"], strict=True)]
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
-    titles = {m: describe_measure_title(m, measured) for m in measures}
-    ends = {m: rail_words(m, rails[m]) for m in measures}
     return {
-        "columns": [{"title": titles[m], "rail": "" if f"({ends[m]})" in titles[m] else ends[m]} for m in measures],
+        "columns": [_column(describe_measure_title(m, measured), rail_words(m, rails[m])) for m in measures],
         "rows": rows,
         "words": describe_marks(
             control, is_marked=is_marked, n_conditions=len(conditions), is_judged=bool(judged & set(measures))
         ),
         "levels": _levels(measured.values()),
     }
+
+
+def _column(title: str, ends: str) -> dict[str, str]:
+    """The head of a column; the ends of its scale where the title does not have them."""
+    return {"title": title, "rail": "" if f"({ends})" in title else ends}
 
 
 def _row(

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -106,8 +106,7 @@ def render_report(
     screen["lines"] += [(SHARED, shared)] if shared else []
     screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
     table, lead = screen["table"], _lead_figure(drawn)
-    elsewhere = int(len(table["rows"]) == 1 and any(f.section == "calibration" for f in drawn.values()))
-    is_in_figure = lead is not None and len(table["columns"]) <= 1 + elsewhere and len(table["rows"]) <= MOST_RANKED
+    is_in_figure = lead is not None and _is_in_figure(table, drawn)
     return environment.from_string(_part("report.html.j2")).render(
         screen,
         with_claims=len(claims) > 1 or (len(claims) == 1 and len(claims[0].get("conditions") or ()) != 2),
@@ -220,9 +219,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
         )
     leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
     many = len(document.get("conditions") or ()) > 1
-    is_open = [f for f in shown if not f["folded"]] or shown[:1]
-    if len(is_open) == 1 and len(is_open[0]["panels"]) == 1:  # beside one small figure there is room for a second
-        is_open += [f for f in shown if f not in is_open and len(f["panels"]) == 1][:1]
+    is_open = _open_figures(shown)
     return {
         "id": key,
         "failed": failed,
@@ -234,6 +231,20 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
         "open": is_open,
         "folded": [f for f in shown if f not in is_open],
     }
+
+
+def _open_figures(shown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figures of a section that are not folded: beside a small one there is room for a second."""
+    found = [f for f in shown if not f["folded"]] or list(shown[:1])
+    if len(found) == 1 and len(found[0]["panels"]) == 1:
+        found += [f for f in shown if f not in found and len(f["panels"]) == 1][:1]
+    return found
+
+
+def _is_in_figure(table: Mapping[str, Any], drawn: Mapping[str, Figure]) -> bool:
+    """Whether the first screen's figure holds all of the table; of one model calibration has a section of its own."""
+    elsewhere = int(len(table["rows"]) == 1 and any(f.section == "calibration" for f in drawn.values()))
+    return len(table["columns"]) <= 1 + elsewhere and len(table["rows"]) <= MOST_RANKED
 
 
 def _lead_figure(drawn: Mapping[str, Figure]) -> dict[str, Any] | None:

@@ -117,6 +117,19 @@ def describe_first_step(
     `changed` has the fixed and broken questions of pairs that answered the same questions.
     """
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
+    if obstacle := _describe_obstacle(main, data):
+        return obstacle
+    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED]
+    if _needs_labels(main, waiting):
+        return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
+    if waiting:
+        return _describe_more_questions(waiting, data, n_pairs=len(main))
+    is_over = bool(main) and all(c.decided and not c.apart for c in main)
+    return _describe_changed(changed or {}) if is_over else ""
+
+
+def _describe_obstacle(main: Sequence[Claim], data: NamedData) -> str:
+    """What stands before an answer: a block to lift, missing questions to ask, a judge to check; empty without any."""
     remedies = [c.remedy for c in main if c.remedy]
     if remedies and all(c.estimate is None for c in main):
         return describe_remedy(remedies[0], data.asked)
@@ -126,13 +139,7 @@ def describe_first_step(
         return f"ask the {counted(total, 'missing question')} again, or say how they went missing: {again}"
     if any(c.judged for c in main):
         return data.describe_check()
-    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED]
-    if _needs_labels(main, waiting):
-        return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
-    if waiting:
-        return _describe_more_questions(waiting, data, n_pairs=len(main))
-    is_over = bool(main) and all(c.decided and not c.apart for c in main)
-    return _describe_changed(changed or {}) if is_over else ""
+    return ""
 
 
 def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:

@@ -86,14 +86,7 @@ def first_lines(
         claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
-    waiting = [] if any(c.without_missing is not None for c in main) else waiting  # the missing answers come first
-    sizes = ""
-    if waiting:
-        nearest = best_pair(waiting)
-        sizes = describe_sizes(nearest, claim_words(nearest, scale))
-        if len(conditions) > 2:
-            sizes = f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}"
+    sizes = _describe_nearest_sizes(main, scale, is_board=len(conditions) > 2)
     if len(conditions) != 2 or not main:
         own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
         others = _describe_other_leaders(own, conditions, control) if len(conditions) > 2 else ""
@@ -104,6 +97,16 @@ def first_lines(
         sizes=sizes,
         doubt=describe_judge_bias(main[0], claim_words(main[0], scale)),
     )
+
+
+def _describe_nearest_sizes(main: Sequence[Claim], scale: Scale | None, *, is_board: bool) -> str:
+    """The sizes of the best pair that is inconclusive; empty where missing answers come first."""
+    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
+    if not waiting or any(c.without_missing is not None for c in main):
+        return ""
+    nearest = best_pair(waiting)
+    sizes = describe_sizes(nearest, claim_words(nearest, scale))
+    return f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}" if is_board else sizes
 
 
 def lines_below(first: Mapping[str, str]) -> list[str]:
