@@ -33,7 +33,7 @@ def measure_table(document: Document) -> dict[str, Any]:
     control, standing = control_of(document), _standing(document)
     rows = [_row(c, measured[name(c.get("name"))], rails, standing, control) for c in conditions]
     baseline = (comparison_of(document).get("options") or {}).get("control")
-    judged = {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
+    judged = _judged_measures(document)
     for condition, row in zip(conditions, rows, strict=True):
         row["is_baseline"] = condition.get("name") == baseline
         row["cells"] = [cell | {"is_judged": m in judged} for m, cell in zip(measures, row["cells"], strict=True)]
@@ -46,6 +46,11 @@ def measure_table(document: Document) -> dict[str, Any]:
         ),
         "levels": _levels(measured.values()),
     }
+
+
+def _judged_measures(document: Document) -> set[Any]:
+    """The measures that rest on a judge whom nobody has checked."""
+    return {c.get("measure") for c in document.get("claims") or [] if c.get("basis") == JUDGE_UNCHECKED}
 
 
 def _column(title: str, ends: str) -> dict[str, str]:
