@@ -164,18 +164,19 @@ def _written_names(of: type[Result]) -> tuple[tuple[str, str], ...]:
     return tuple((name, "" if name in of.flat else of.named.get(name, name)) for name in names)
 
 
+def _part_of(value: Result, name: str) -> Any:
+    """A field's value; what is written as an object is keyed by an attribute of its parts."""
+    part = getattr(value, name)
+    return {getattr(one, value.keyed[name]): one for one in part} if name in value.keyed else part
+
+
 def _fields(value: Any) -> dict[str, Any]:
     if not isinstance(value, Result):
         return {name: plain(getattr(value, name)) for name in _unset(type(value))}
     row = {"schema": value.schema} if value.schema else {}
     for name, written in _written_names(type(value)):
-        part = getattr(value, name)
-        if name in value.keyed:
-            part = {getattr(one, value.keyed[name]): one for one in part}
-        if written:
-            row[written] = plain(part)
-        else:
-            row |= plain(part) or {}
+        part = plain(_part_of(value, name))
+        row |= {written: part} if written else part or {}
     if value.always is None:
         return row
     unset = _unset(type(value))

@@ -71,6 +71,16 @@ class FirstLines(Result):
     doubt: str = ""
 
 
+def _describe_waiting(main: Sequence[Claim], scale: Scale | None, *, with_names: bool) -> str:
+    """The sizes that would settle the nearest open pair; empty without one, or where missing answers come first."""
+    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
+    if not waiting or any(c.without_missing is not None for c in main):
+        return ""
+    nearest = best_pair(waiting)
+    sizes = describe_sizes(nearest, claim_words(nearest, scale))
+    return f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}" if with_names else sizes
+
+
 def first_lines(
     claims: Sequence[Claim],
     *,
@@ -86,14 +96,7 @@ def first_lines(
         claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
-    waiting = [] if any(c.without_missing is not None for c in main) else waiting  # the missing answers come first
-    sizes = ""
-    if waiting:
-        nearest = best_pair(waiting)
-        sizes = describe_sizes(nearest, claim_words(nearest, scale))
-        if len(conditions) > 2:
-            sizes = f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}"
+    sizes = _describe_waiting(main, scale, with_names=len(conditions) > 2)
     if len(conditions) != 2 or not main:
         own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
         others = _describe_other_leaders(own, conditions, control) if len(conditions) > 2 else ""
