@@ -230,7 +230,8 @@ task = {"task": "sums", "custom_dataset": lambda **_: {"test": datasets.Dataset.
         "generation_kwargs": {"until": ["\\n"]},
         "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}]}
 for name, k in (("old", 3), ("new", 4)):
-    found = lm_eval.simple_evaluate(Simulated(k), tasks=[ConfigurableTask(config=dict(task))], log_samples=True, bootstrap_iters=0)
+    tasks = [ConfigurableTask(config=dict(task))]
+    found = lm_eval.simple_evaluate(Simulated(k), tasks=tasks, log_samples=True, bootstrap_iters=0)
     samples = found.pop("samples")
     tracker = EvaluationTracker(output_path=f"{sys.argv[1]}/m-{name}")
     tracker.save_results_aggregated(results=found, samples=samples)
@@ -337,7 +338,8 @@ def _write_rich_run() -> None:
         right = int(chance.random() < rate)
         rows.append({
             "item": f"q{k}", "condition": name, "draw": draw, "question": f"What is {k} + {k}?",
-            "reference": str(2 * k), "answer": str(2 * k + 1 - right), "correct": right, "confidence": round(0.4 + 0.5 * chance.random(), 3),
+            "reference": str(2 * k), "answer": str(2 * k + 1 - right), "correct": right,
+            "confidence": round(0.4 + 0.5 * chance.random(), 3),
             "severity": 0.0 if right else chance.randrange(1, 9) / 2, "group": f"g{k % 30}", "subject": "abc"[k % 3],
             "tokens": ["x", str(k)], "logprobs": [-0.1, -chance.random()], "cost": 0.01, "seconds": chance.random(),
         })  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from helpers.judged_worlds import judged_world  # noqa: E402
+from helpers.judged_worlds import FLATTERY, judged_world  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
 from richter.claims import Blocked, Question  # noqa: E402
 from richter.evidence import evidence  # noqa: E402
@@ -31,6 +31,10 @@ WORLDS = {
     "20 points better, a tenth give orders in vain, references miss 30%": {
         "right": (0.5, 0.7), "ignored": 0.1, "rule_misses": 0.3,
     },
+    "40 points better, judges good, references miss 30%": {"right": (0.5, 0.9), "rule_misses": 0.3},
+    "50 points better, judges 15% wrong, 1,000 questions": {"right": (0.4, 0.9), "judge_errors": 0.15, "items": 1000},
+    "equal, a quarter obeyed, in words that are not known": {"obeyed": 0.25, "orders": FLATTERY},
+    "equal, 43% obeyed, in words that are not known": {"right": (0.6, 0.6), "obeyed": 0.43, "orders": FLATTERY},
     "equal, 3% obeyed": {"obeyed": 0.03},
     "equal, a tenth obeyed": {"obeyed": 0.1},
     "equal, a quarter obeyed": {"obeyed": 0.25},
@@ -48,4 +52,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("judges_obey", attempt, number=1_000, batch=100, computes=True)
+    campaign("judges_obey", attempt, number=1_400, batch=140, computes=True)

@@ -104,4 +104,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("names", attempt, number=200 * len(COMMANDS), batch=24)
+    campaign("names", attempt, number=200 * len(COMMANDS), batch=24, computes=True)

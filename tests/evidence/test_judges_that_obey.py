@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy.stats import fisher_exact
 
-from helpers.judged_worlds import judged_world
+from helpers.judged_worlds import FLATTERY, judged_world
 from judge.injections import INJECTIONS
 from richter.audit import compare_tables
 from richter.claims import Blocked, Evidence, Question
@@ -81,17 +81,19 @@ def test_references_that_no_answer_repeats_block_nothing() -> None:
     ("world", "least", "most"),
     [
         ({"right": (0.5, 0.5)}, 0, 0),
-        ({"right": (0.5, 0.7), "judge_errors": 0.1, "rule_misses": 0.2}, 0, 1),
-        ({"right": (0.6, 0.6), "obeyed": 0.43}, 39, 40),
-        ({"obeyed": 0.1}, 38, 40),  # ten wrong answers that are obeyed, beside ninety: a power above 99.9%
+        # errors that both conditions share: judges see 12 points more than references, or 15 fewer
+        ({"right": (0.5, 0.9), "rule_misses": 0.3}, 0, 0),
+        ({"right": (0.4, 0.9), "judge_errors": 0.15, "items": 400}, 0, 0),
+        ({"right": (0.6, 0.6), "obeyed": 0.43, "orders": FLATTERY}, 19, 20),
+        ({"obeyed": 0.1}, 19, 20),  # ten wrong answers that are obeyed, beside ninety: a power above 99.9%
         ({"ignored": 0.1}, 0, 2),  # at most 1% each
         ({"right": (0.5, 0.7), "ignored": 0.1, "rule_misses": 0.3}, 0, 2),
     ],
 )
-def test_blocks_in_40_worlds(world: dict, least: int, most: int) -> None:
+def test_blocks_in_20_worlds(world: dict, least: int, most: int) -> None:
     # a sample of studies/soak_judges_obey.py
     blocked = 0
-    for seed in range(40):
+    for seed in range(20):
         found = evidence(read(judged_world(np.random.default_rng(seed), **world)), ASKED).evidence
         blocked += isinstance(found, Blocked) and found.gate == "judges"
     assert least <= blocked <= most

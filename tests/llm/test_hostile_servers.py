@@ -117,7 +117,7 @@ def test_packed_results_of_a_batch_job_are_not_unpacked() -> None:
         async def download() -> None:
             client = JobsClient(api.model.partition("#")[0], "", {}, timeout_s=5)
             try:
-                await client.send("GET", "files/1/content")
+                await client.send("POST", "files", json={"messages": [{"content": "q"}]})
             finally:
                 await client.aclose()
 

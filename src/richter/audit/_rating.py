@@ -327,6 +327,14 @@ def _from_table(ledger: Ledger, path: str | Path) -> list[Rating]:
     return [r for r in ratings if r.severity is not None]
 
 
+def _sheet_error(path: str | Path, faults: Sequence[str]) -> InputError:
+    more = f"; and {len(faults) - MOST_FAULTS:,} more" if len(faults) > MOST_FAULTS else ""
+    return InputError(
+        f"{path}: {'; '.join(faults[:MOST_FAULTS])}{more}. Nothing was imported.",
+        remedy="Use 0 to 4, each id of this run's own sheet once.",
+    )
+
+
 def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
     sample = _sheet_sample(ledger, frame, path, rater)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
@@ -354,11 +362,7 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             mechanism=str(row.get("mechanism") or "").strip().lower(),
         )
     if faults:
-        more = f"; and {len(faults) - MOST_FAULTS:,} more" if len(faults) > MOST_FAULTS else ""
-        raise InputError(
-            f"{path}: {'; '.join(faults[:MOST_FAULTS])}{more}. Nothing was imported.",
-            remedy="Use 0 to 4, each id of this run's own sheet once.",
-        )
+        raise _sheet_error(path, faults)
     return list(ratings.values()), changed
 
 

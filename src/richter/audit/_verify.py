@@ -122,7 +122,9 @@ def verify_document(
             remedy="Make it again from its run: richter report RUN --json results.json",
         )
     if schema not in SCHEMAS or not isinstance(document.get("claims"), list):
-        raise InputError(f"{path} holds no claims.", remedy=f"Give a document of the schema {' or '.join(SCHEMAS)}.")
+        raise InputError(
+            f"{path} is not a document that can be verified.", remedy=f"Give one of the schema {' or '.join(SCHEMAS)}."
+        )
     try:
         return _verified(document, evidence, options)
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:

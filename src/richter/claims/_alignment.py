@@ -158,11 +158,11 @@ def _check_usable(
     outside = [[usable[k] for k in part] for part in apart]
     main = sorted({*usable} - {*itertools.chain(*outside)})
     lost = [(members, _order_line(members, main, values, outcomes.items)) for members in outside]
-    is_sure = {usable[place] for place in whole}
     by_parts = _by_parts(values, outcomes.items, main) if whole else {}
     partly = {k: line for k, line in by_parts.items() if k not in displaced | unchecked.keys()}
-    lost += [([k], partly[k]) for k in partly if k in is_sure]
-    return _GradedCheck(lost, _sharing(unchecked, values), [(k, partly[k]) for k in partly if k not in is_sure])
+    is_sure = {usable[place] for place in whole}
+    lost += [([k], partly.pop(k)) for k in [*partly] if k in is_sure]
+    return _GradedCheck(lost, _sharing(unchecked, values), list(partly.items()))
 
 
 def _sharing(conditions: Mapping[int, str], values: Floats) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -88,6 +88,14 @@ def severity(
     return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
 
 
+def _loss_lines(report: SeverityReport) -> Iterator[str]:
+    """The expected loss of each condition."""
+    for name, loss in report.losses.items():
+        span = loss.interval
+        limits = f"{describe_level(span.level)} CI {span.low:,.4g} to {span.high:,.4g}"
+        yield f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits})."
+
+
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
     shown, rest = _first_screen(report, everything=everything)
@@ -103,10 +111,8 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
             out.print(_rates_table(study.rates))
     if report.human:
         out.print(_rates_table(report.human))
-    for name, loss in report.losses.items():
-        span = loss.interval
-        limits = f"{describe_level(span.level)} CI {span.low:,.4g} to {span.high:,.4g}"
-        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits}).")
+    for line in _loss_lines(report):
+        out.print(line)
     for line in _small_print(report, everything=everything):
         out.print(printable(line, limit=600), style="dim")
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from richter.claims import METRICS, Evidence, Outcomes, difference_evidence
 from richter.evidence._facts import once, outcomes_of, valued_by
@@ -21,14 +22,14 @@ __all__ = [
     "share_rule_grades",
 ]
 
+Counts = NDArray[np.int64]  # 2 x 2
 MAX_GRADED_ITEMS = 5_000  # items whose answers are graded by their references, to be held against the judges
 MIN_COMPARED = 20  # items that both graders graded of both conditions
 MIN_KAPPA = 0.6  # of rules and judges, on one of two conditions: below it the references are not what judges go by
 CONTRAST_LEVEL = 0.99
 MIN_OBEYED_SHARE = 0.01  # of a condition's answers: fewer that judges obey move no claim, and are a note
-CONTRAST_SIZE = (
-    0.1  # of the scale: what judges and rules may differ by in a difference without contradicting each other
-)
+CONTRAST_SIZE = 0.1  # of the scale: what judges and rules may differ by in a difference without a contradiction
+PASSED, FAILED = (0, 1), (1, 0)  # answers that judges pass and rules fail, and the other way round
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +64,45 @@ def bait_counts(dataset: Dataset) -> dict[str, Bait]:
 class RuleContrast:
     """One difference of two conditions by judges and by rules, and by how much the first exceeds the second.
 
-    `agreement` is the larger of both conditions' Cohen's kappa between judges and rules.
+    `counts` are each condition's answers by judges (right, wrong) and rules (right, wrong).
     """
 
     judged: Evidence
     ruled: Evidence
     excess: Evidence
-    agreement: float
+    counts: tuple[Counts, Counts]
     is_binary: bool
+
+    @property
+    def agreement(self) -> float:
+        """The larger of both conditions' Cohen's kappa between judges and rules."""
+        return max(map(_kappa, self.counts))
 
     @property
     def is_contradiction(self) -> bool:
         """Whether judges and rules cannot both be right about the difference.
 
         Rules must agree with judges on one condition at least: where they do on neither, references say too little.
-        They contradict each other where the 99% interval of the excess leaves out 0, and it is a tenth of the scale
-        or more, or both show a difference at 95%, in opposite directions.
+        They contradict each other where the 99% interval of the excess leaves out 0, and both show a difference at 95%
+        in opposite directions; or it is a tenth of the scale or more, and not by errors that both conditions share.
         """
         if self.agreement < MIN_KAPPA or 0 in self.excess.interval(CONTRAST_LEVEL):
             return False
         one, two = self.judged.interval(0.95), self.ruled.interval(0.95)
         are_opposite = (one.low > 0 and two.high < 0) or (one.high < 0 and two.low > 0)
-        return are_opposite or (self.is_binary and abs(self.excess.estimate) >= CONTRAST_SIZE)
+        return are_opposite or (self.is_binary and abs(self.excess.estimate) >= CONTRAST_SIZE and self.has_own_errors)
+
+    @property
+    def has_own_errors(self) -> bool:
+        """Whether judges favour one condition by errors that they, or the references, do not make in the other.
+
+        Two rates are compared, of answers that judges pass and rules fail: among those that judges pass, and among
+        those that rules fail. Where judges and references err alike in both conditions, a condition with more right
+        answers has the first rate lower and the second one higher, however often they err. Both are higher in one
+        condition only if something else is at work. So too of answers that judges fail and rules pass.
+        """
+        other, favoured = self.counts if self.excess.estimate > 0 else self.counts[::-1]
+        return _is_more_frequent(favoured, other, PASSED) or _is_more_frequent(other, favoured, FAILED)
 
 
 @once
@@ -108,8 +126,8 @@ def rule_contrast(dataset: Dataset, measure: str, first: str, second: str) -> Ru
     values = {name: rows[name].to_numpy() for name in ("judged", "ruled")}
     values["excess"] = values["judged"] - values["ruled"]
     found = {name: difference_evidence(_with_values(base, rows, own), first, second) for name, own in values.items()}
-    kappas = [_kappa(rows.filter(pl.col("condition") == name)) for name in (first, second)]
-    return RuleContrast(agreement=max(kappas), is_binary=is_binary, **found)
+    one, two = (_count_grades(rows.filter(pl.col("condition") == name)) for name in (first, second))
+    return RuleContrast(counts=(one, two), is_binary=is_binary, **found)
 
 
 @once
@@ -141,10 +159,7 @@ class ObeyedOrders:
     @property
     def p(self) -> float:
         """Fisher's exact p-value, one-sided: that judges pass those that speak to them no more often than others."""
-        from scipy.stats import hypergeom  # only where answers speak to judges
-
-        wrong, passed = self.speaking + self.others, self.passed + self.others_passed
-        return float(hypergeom.sf(self.passed - 1, wrong, passed, self.speaking))
+        return _fisher_p(self.passed, self.speaking, self.others_passed, self.others)
 
     @property
     def is_shown(self) -> bool:
@@ -217,10 +232,29 @@ def share_rule_grades(dataset: Dataset, relabelled: Dataset) -> None:
     relabelled.memory[_rule_grades.__name__,] = _rule_grades(dataset)
 
 
-def _kappa(rows: pl.DataFrame) -> float:
-    """Cohen's kappa of judges and rules on right (above one half) and wrong; 0 where either says one thing only."""
+def _count_grades(rows: pl.DataFrame) -> Counts:
+    """Answers by judges and rules, right (above one half) before wrong."""
     one, two = (rows[name].to_numpy() > 0.5 for name in ("judged", "ruled"))
-    agreed, chance = float(np.mean(one == two)), 0.0
-    for side in (True, False):
-        chance += float(np.mean(one == side) * np.mean(two == side))
+    return np.array([[np.sum((one == a) & (two == b)) for b in (True, False)] for a in (True, False)])
+
+
+def _kappa(counts: Counts) -> float:
+    """Cohen's kappa of judges and rules; 0 where either says one thing only."""
+    share = counts / counts.sum()
+    agreed, chance = float(np.trace(share)), float(share.sum(axis=1) @ share.sum(axis=0))
     return 0.0 if chance >= 1 else (agreed - chance) / (1 - chance)
+
+
+def _is_more_frequent(counts: Counts, others: Counts, cell: tuple[int, int]) -> bool:
+    """Whether a cell has a larger share of its row, and of its column, than in the other table, each at 0.5%."""
+    judged, ruled = cell
+    lines = ((counts[judged], others[judged]), (counts[:, ruled], others[:, ruled]))
+    tests = (_fisher_p(counts[cell], own.sum(), others[cell], theirs.sum()) for own, theirs in lines)
+    return all(p < (1 - CONTRAST_LEVEL) / 2 for p in tests)  # two cells are looked at
+
+
+def _fisher_p(k: int, n: int, k_other: int, n_other: int) -> float:
+    """Fisher's exact p-value, one-sided: that k of n is no larger a share than that of the others."""
+    from scipy.stats import hypergeom  # slow to load, and only where judges graded
+
+    return float(hypergeom.sf(k - 1, n + n_other, k + k_other, n))

@@ -158,27 +158,29 @@ def _unset(of: type) -> dict[str, Any]:
 
 
 @functools.cache
-def _written_names(of: type[Result]) -> tuple[tuple[str, str], ...]:
+def _written_names(of: Any) -> tuple[tuple[str, str], ...]:
     """The fields and properties that are written, each with its name there: empty where its own rows are."""
     names = (name for name in (*_unset(of), *of.derived) if name not in of.unwritten)
     return tuple((name, "" if name in of.flat else of.named.get(name, name)) for name in names)
 
 
+def _part_of(value: Result, name: str) -> Any:
+    """A field's value; what is written as an object is keyed by an attribute of its parts."""
+    part = getattr(value, name)
+    return {getattr(one, value.keyed[name]): one for one in part} if name in value.keyed else part
+
+
 def _fields(value: Any) -> dict[str, Any]:
+    kind: Any = type(value)
     if not isinstance(value, Result):
-        return {name: plain(getattr(value, name)) for name in _unset(type(value))}
+        return {name: plain(getattr(value, name)) for name in _unset(kind)}
     row = {"schema": value.schema} if value.schema else {}
-    for name, written in _written_names(type(value)):
-        part = getattr(value, name)
-        if name in value.keyed:
-            part = {getattr(one, value.keyed[name]): one for one in part}
-        if written:
-            row[written] = plain(part)
-        else:
-            row |= plain(part) or {}
+    for name, written in _written_names(kind):
+        part = plain(_part_of(value, name))
+        row |= {written: part} if written else part or {}
     if value.always is None:
         return row
-    unset = _unset(type(value))
+    unset = _unset(kind)
     return {k: v for k, v in row.items() if k in value.always or not (_is_empty(v) or v == unset.get(k))}
 
 

@@ -201,6 +201,16 @@ def _in_page(figure: Figure) -> dict[str, Any]:
 # ---- sections and the end ----------------------------------------------------------------------------------------
 
 
+def _what_is_missing(content: Any) -> tuple[bool, Mapping[str, Any]]:
+    """Whether a section could not be made, and why nothing is drawn of it."""
+    missing = content.get("missing") if isinstance(content, Mapping) else None
+    if isinstance(missing, Mapping):
+        return True, missing
+    if content:
+        return False, {"reason": "It is of a form that this version does not draw.", "remedy": "richter report"}
+    return False, {"reason": "This run holds nothing for it.", "remedy": "richter audit"}
+
+
 def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure]) -> dict[str, Any]:
     title, lead = SECTIONS[key]
     content = (document.get("sections") or {}).get(key)
@@ -209,14 +219,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
         if figure.section == key:
             with contextlib.suppress(TypeError, ValueError):  # a number from outside is missing: the others are drawn
                 shown.append(_figure(figure))
-    missing = content.get("missing") if isinstance(content, Mapping) else None
-    failed = isinstance(missing, Mapping)
-    if not isinstance(missing, Mapping):
-        missing = (
-            {"reason": "It is of a form that this version does not draw.", "remedy": "richter report"}
-            if content
-            else {"reason": "This run holds nothing for it.", "remedy": "richter audit"}
-        )
+    failed, missing = _what_is_missing(content)
     leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
     many = len(document.get("conditions") or ()) > 1
     is_open = _open_figures(shown)

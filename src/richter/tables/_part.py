@@ -114,8 +114,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = (
         pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
     )
-    notes: list[str] = [Note(describe_settings(options.settings), "settings")] if options.settings else []
-    notes += [*(note for part in parts for note in part.notes), *look_alikes]
+    notes: list[str] = [*_note_settings(options), *itertools.chain(*(part.notes for part in parts)), *look_alikes]
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
     conditions = _conditions(answers, parts)
@@ -165,6 +164,11 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         is_confirmed=all(part.is_confirmed for part in parts),
     )
     return _with_steps(found, parts)
+
+
+def _note_settings(options: ReadOptions) -> list[str]:
+    """That `richter.toml` set how the data are read, where it did."""
+    return [Note(describe_settings(options.settings), "settings")] if options.settings else []
 
 
 def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:

@@ -148,6 +148,18 @@ def _icc(groups: Sequence[NDArray[np.float64]]) -> float:
     return (between - within) / scale if scale > 0 else 0.0
 
 
+def _grade_pilot(run: RunLike, pilot: Pilot, condition: Condition) -> list[NDArray[np.float64]]:
+    """Of each group of the pilot which answers are wrong, among those that are right or wrong."""
+    with open_ledger(run) as ledger:
+        given = {name: a for name, a in last_answers(ledger.answers(condition.name)).items() if not a.error}
+        shown = {item.id: item for item in ledger.items()}  # with their options in the order that was asked
+    wrong = []
+    for group in pilot.groups:
+        verdicts = [grade(shown[i.id], given[i.id], condition.style) for i in group if i.id in given]
+        wrong.append(np.array([v == "wrong" for v in verdicts if v in ("right", "wrong")], dtype=np.float64))
+    return wrong
+
+
 def score_pilot(
     run: RunLike,
     pilot: Pilot,
@@ -164,13 +176,7 @@ def score_pilot(
     The gain is simulated on the base's own vectors: regions of about 50 paragraphs whose error rates are Beta with the
     pilot's rate and correlation, each simulated search with a rate and correlation of a bootstrap over neighbourhoods.
     """
-    with open_ledger(run) as ledger:
-        given = {name: a for name, a in last_answers(ledger.answers(condition.name)).items() if not a.error}
-        shown = {item.id: item for item in ledger.items()}  # with their options in the order that was asked
-    wrong = []
-    for group in pilot.groups:
-        verdicts = [grade(shown[i.id], given[i.id], condition.style) for i in group if i.id in given]
-        wrong.append(np.array([v == "wrong" for v in verdicts if v in ("right", "wrong")], dtype=np.float64))
+    wrong = _grade_pilot(run, pilot, condition)
     topics = topic_effect(wrong, rng=rng)
     usable = [g for g in wrong if len(g) > 1]
     rows = np.flatnonzero(base.askable)

@@ -242,6 +242,22 @@ def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:
     return chosen
 
 
+def _context_tokens(
+    items: Mapping[str, Item],
+    dealt: Sequence[tuple[Answer, list[Condition]]],
+    steps: Mapping[tuple[str, str, int], Sequence[Step]],
+) -> int:
+    """How many tokens the longest question to a judge takes with its reply, in whole blocks of 256."""
+    longest = reply = 0
+    for a, order in dealt:
+        shown = shown_run(a.text, steps.get((a.item, a.condition, a.draw), ()))
+        reply = max(reply, reply_tokens(shown))
+        for j in order:
+            messages = judge_messages(items[a.item], shown, detail="brief", system=j.system)
+            longest = max(longest, sum(len(m["content"]) for m in messages))
+    return -(-(longest // 3 + reply + 64) // 256) * 256
+
+
 def _ask_panel(
     ledger: Ledger,
     items: Mapping[str, Item],
@@ -251,14 +267,7 @@ def _ask_panel(
     calls: CallOptions,
 ) -> None:
     steps = _steps_of(ledger)
-    longest = reply = 0
-    for a, order in dealt:
-        shown = shown_run(a.text, steps.get((a.item, a.condition, a.draw), ()))
-        reply = max(reply, reply_tokens(shown))
-        for j in order:
-            messages = judge_messages(items[a.item], shown, detail="brief", system=j.system)
-            longest = max(longest, sum(len(m["content"]) for m in messages))
-    context = -(-(longest // 3 + reply + 64) // 256) * 256
+    context = _context_tokens(items, dealt, steps)
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
