@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
+from richter._special import stdtrit
 from richter.claims import (
     Blocked,
     Evidence,

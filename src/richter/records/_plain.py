@@ -6,7 +6,6 @@ Model output is untrusted: it is made harmless before a person's terminal, a log
 import collections.abc as abc
 import dataclasses
 import enum
-import functools
 import json
 import math
 import os
@@ -151,37 +150,52 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 )
 
 
-@functools.cache
-def _unset(of: type) -> dict[str, Any]:
-    """The fields of a type and what they are where nobody sets them."""
-    return {f.name: f.default for f in dataclasses.fields(of)}
+class _Layout(typing.NamedTuple):
+    """A type's fields with what they are where nobody sets them, and the names of what is written by those there.
+
+    An empty name stands for own rows.
+    """
+
+    unset: dict[str, Any]
+    names: dict[str, str]
 
 
-@functools.cache
-def _written_names(of: Any) -> tuple[tuple[str, str], ...]:
-    """The fields and properties that are written, each with its name there: empty where its own rows are."""
-    names = (name for name in (*_unset(of), *of.derived) if name not in of.unwritten)
-    return tuple((name, "" if name in of.flat else of.named.get(name, name)) for name in names)
+_LAYOUTS: dict[type, _Layout] = {}
 
 
-def _part_of(value: Result, name: str) -> Any:
-    """A field's value; what is written as an object is keyed by an attribute of its parts."""
-    part = getattr(value, name)
-    return {getattr(one, value.keyed[name]): one for one in part} if name in value.keyed else part
+def _layout_of(of: Any) -> _Layout:
+    """How a type of results is written, worked out once."""
+    if of not in _LAYOUTS:
+        unset = {f.name: f.default for f in dataclasses.fields(of)}
+        _LAYOUTS[of] = _Layout(unset, _written_names(of, unset) if issubclass(of, Result) else dict.fromkeys(unset, ""))
+    return _LAYOUTS[of]
+
+
+def _written_names(of: type[Result], unset: Mapping[str, Any]) -> dict[str, str]:
+    names = {name: of.named.get(name, name) for name in (*unset, *of.derived)} | dict.fromkeys(of.flat, "")
+    return {name: names[name] for name in names if name not in of.unwritten}
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    kind: Any = type(value)
+    layout = _layout_of(type(value))
     if not isinstance(value, Result):
-        return {name: plain(getattr(value, name)) for name in _unset(kind)}
+        return {name: plain(getattr(value, name)) for name in layout.names}
     row = {"schema": value.schema} if value.schema else {}
-    for name, written in _written_names(kind):
-        part = plain(_part_of(value, name))
-        row |= {written: part} if written else part or {}
+    for name, written in layout.names.items():
+        if written:
+            row[written] = _written_field(value, name)
+        else:
+            row |= _written_field(value, name) or {}
     if value.always is None:
         return row
-    unset = _unset(kind)
+    unset = layout.unset
     return {k: v for k, v in row.items() if k in value.always or not (_is_empty(v) or v == unset.get(k))}
+
+
+def _written_field(value: Result, name: str) -> Any:
+    """What is written of one field."""
+    part = getattr(value, name)
+    return plain({getattr(one, value.keyed[name]): one for one in part} if name in value.keyed else part)
 
 
 def _is_empty(value: Any) -> bool:

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
+from richter._special import expit
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats._arrays import Floats

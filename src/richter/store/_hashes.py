@@ -102,13 +102,18 @@ def _to_stored(table: str, values: Sequence[Any]) -> list[Any]:
     return stored
 
 
+def _without_signed_zeros(stored: Sequence[Any]) -> list[Any]:
+    """The same values; SQLite keeps no sign of a zero."""
+    return [0.0 if isinstance(v, float) and v == 0 else v for v in stored]
+
+
 def _hash_record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
     """(key, hash) of a record as a database gives it."""
     if table == "failures":
         stored = [int(v) if isinstance(v, bool) else v for v in stored]  # PostgreSQL's given_up
-    if any(stored[k] == 0 for k in _REALS[table]):
-        stored = [0.0 if isinstance(v, float) and v == 0 else v for v in stored]  # SQLite keeps no sign of a zero
-    text = _encode(stored).replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
+    text = _encode(_without_signed_zeros(stored) if _REALS[table] else stored)
+    if b"\\u0000" in text:
+        text = text.replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
     digest = hashlib.sha256(table.encode() + text).hexdigest()[:40]
     key = _KEYS.get(table)
     return (digest if key is None else _encode(key(stored)).decode()), digest
