@@ -114,7 +114,7 @@ def score_nll(
         raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
     prompts, texts = frame["prompt"].fill_null("").to_list(), frame["answer"].fill_null("").to_list()
     places = zip(frame["item"].to_list(), frame["condition"].to_list(), strict=True)
-    scores = [None if known is None else known.get(place) for place in places]
+    scores = [(known or {}).get(place) for place in places]
     missing = [k for k, text in enumerate(texts) if text and scores[k] is None]
     if not missing:
         return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
