@@ -118,8 +118,7 @@ def score_nll(
     missing = [k for k, text in enumerate(texts) if text and scores[k] is None]
     if not missing:
         return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
-    longest = max(len(prompts[k]) + len(texts[k]) for k in missing)
-    context = -(-(longest // 2 + 64 + max_tokens) // 256) * 256
+    context = _context_tokens([prompts[k] + texts[k] for k in missing], max_tokens)
     with open_ledger(run, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
@@ -150,6 +149,11 @@ def score_nll(
         check_models([model_name], calls)
         with_models(ledger, [model_name], work, calls)
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
+
+
+def _context_tokens(texts: Sequence[str], more: int) -> int:
+    """What a local model must hold of the longest text, in whole blocks: half a token a character, and some more."""
+    return -(-(max(map(len, texts)) // 2 + 64 + more) // 256) * 256
 
 
 def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
