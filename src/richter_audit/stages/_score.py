@@ -128,8 +128,7 @@ def score_nll(
                 nonlocal done
                 for k in waiting:
                     job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens, raw=remote)
-                    likelihood = read_nll(await asker.ask(job), texts[k])
-                    scores[k] = None if likelihood is None else likelihood.mean_nll
+                    scores[k] = read_nll(await asker.ask(job), texts[k])
                     done += 1
                     if watch is not None:
                         answered = asker.tally.answered
