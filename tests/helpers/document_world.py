@@ -80,6 +80,13 @@ class SimulatedWorld(FakeApi):
         fitting = [letter for letter, year in options if (int(year) == year_of(town)) == is_right]
         return f"Answer: {fitting[0]}"
 
+    def extend_payload(self, payload: dict, prompt: str) -> None:
+        """Where a text is to be echoed, how likely its tokens are."""
+        if self.bodies[-1].get("echo"):
+            tokens = re.findall(r"\s?\S+|\s", prompt)
+            values = [-random.Random(token).expovariate(1.0) for token in tokens]
+            payload["choices"][0] |= {"text": prompt, "logprobs": {"tokens": tokens, "token_logprobs": values}}
+
     @staticmethod
     def _judge(prompt: str, model: str) -> str:
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])

@@ -16,12 +16,8 @@ from richter_audit.stages._score import answers_of, own_nll, score_nll, write_sc
 
 
 def test_mean_nll_by_hand() -> None:
-    score = read_nll(Answer(text="a b", tokens=("a", " b"), logprobs=(-1.0, -3.0)), "a b")
-    assert score is not None
-    assert (score.mean_nll, score.n_tokens, score.truncated) == (2.0, 2, False)
-    cut = read_nll(Answer(text="a", tokens=("a",), logprobs=(-1.0,)), "a b")
-    assert cut is not None
-    assert cut.truncated
+    assert read_nll(Answer(text="a b", tokens=("a", " b"), logprobs=(-1.0, -3.0)), "a b") == 2.0
+    assert read_nll(Answer(text="a", tokens=("a",), logprobs=(-1.0,)), "a b") == 1.0  # only its first tokens
 
 
 def test_what_was_not_scored_is_none() -> None:

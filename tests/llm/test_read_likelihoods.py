@@ -102,6 +102,7 @@ def test_the_command_scores_raw_answers_within_its_budget(tmp_path: Path, capsys
         with pytest.raises(SystemExit) as stop:
             main([*words, "-o", str(out)])
         assert not stop.value.code
+        assert "cut off" not in capsys.readouterr().err
     assert pl.read_csv(out)["nll"].to_list() == pytest.approx([-logprob(" x")] * 6)
     with open_ledger(tmp_path / "run") as ledger:
         assert ledger.spent().answers == 12

@@ -4,7 +4,6 @@ Neither says whether an answer is wrong. They are severities in the sense of the
 higher is worse, whose tail can be studied.
 """
 
-import dataclasses
 import json
 import math
 import re
@@ -14,15 +13,6 @@ from pathlib import Path
 from richter.errors import InputError, MissingPart
 from richter.records import Answer, Decoding
 from richter_audit.llm import Job, Model
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TokenNll:
-    """The mean negative log-likelihood per token of a text; `truncated` if only its first tokens were scored."""
-
-    mean_nll: float
-    n_tokens: int
-    truncated: bool
 
 
 def nll_job(model: Model, prompt: str, text: str, *, max_tokens: int = 512, raw: bool = False) -> Job:
@@ -45,15 +35,14 @@ def nll_job(model: Model, prompt: str, text: str, *, max_tokens: int = 512, raw:
     )
 
 
-def read_nll(answer: Answer, text: str) -> TokenNll | None:
-    """The score in the answer to `nll_job`; None where the call failed or the text has no tokens."""
+def read_nll(answer: Answer, text: str) -> float | None:
+    """The mean negative log-likelihood per token in the answer to `nll_job`, of the tokens that were read.
+
+    None where the call failed or the text has no tokens.
+    """
     if answer.error or not answer.logprobs or not text.startswith(answer.text):
         return None
-    return TokenNll(
-        mean_nll=-sum(answer.logprobs) / len(answer.logprobs),
-        n_tokens=len(answer.logprobs),
-        truncated=answer.text != text,
-    )
+    return -sum(answer.logprobs) / len(answer.logprobs)
 
 
 def toxicity(texts: Sequence[str], weights: Path | None = None) -> list[float]:

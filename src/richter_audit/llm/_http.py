@@ -174,9 +174,10 @@ class HttpModel:
                 continue
             self._reads = way
             names, values = zip(*tokens[: decoding.max_tokens], strict=True)
-            shown = text if len(names) == len(tokens) else text[: len("".join(names))]
+            whole = len(names) == len(tokens)
+            shown, finish = (text, "stop") if whole else (text[: len("".join(names))], "length")
             answer = self.read_reply(content, raw=True, started=started)
-            return dataclasses.replace(answer, text=shown, tokens=names, logprobs=values)
+            return dataclasses.replace(answer, text=shown, finish=finish, tokens=names, logprobs=values)
         reason = f"{self.name} does not say how likely a given text is"
         remedy = "Use a local model, or one behind a vLLM or a llama.cpp server."
         raise Refused(reason, if_all=ModelError(f"{reason}.", remedy=remedy))

@@ -103,26 +103,29 @@ def read_echoed(content: bytes, before: str, text: str) -> list[tuple[str, float
     text.
     """
     try:
-        row = json.loads(content)["choices"][0]
-        if listed := row.get("prompt_logprobs"):
-            given = [next(iter(place.values())) for place in listed if place]
-            block = {"tokens": [g["decoded_token"] for g in given], "token_logprobs": [g["logprob"] for g in given]}
-        else:
-            block = row["logprobs"]
-            if not str(row["text"]).endswith(text):
-                raise ValueError(row["text"])
-        tokens, values = _logprobs(block)
-        if not tokens:
-            raise ValueError("no tokens")
-        pairs = list(zip(tokens, values, strict=True))
+        block = _given_block(json.loads(content)["choices"][0], text)
+        pairs = list(zip(*_logprobs(block), strict=True))
         if before:
             # the first token of all, after nothing, has a place and no probability
-            starts = (block.get("text_offset") or _starts(tokens, before + text))[-len(tokens) :]
+            starts = (block.get("text_offset") or _starts([token for token, _ in pairs], before + text))[-len(pairs) :]
             ends = [*starts[1:], len(before) + len(text)]
             pairs = [pair for pair, end in zip(pairs, ends, strict=True) if end > len(before)]
+        if not pairs:
+            raise ValueError("no tokens")
         return [pair for pair in pairs if pair[0]]
     except _BROKEN as error:
         raise Refused("the server does not say how likely given texts are", maybe_billed=True) from error
+
+
+def _given_block(row: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The tokens of a given text and their log-probabilities, in the form of the older completions or of the chat."""
+    if listed := row.get("prompt_logprobs"):
+        given = [next(iter(place.values())) for place in listed if place]
+        return {"tokens": [g["decoded_token"] for g in given], "token_logprobs": [g["logprob"] for g in given]}
+    if not str(row["text"]).endswith(text):
+        raise ValueError(row["text"])
+    block: dict[str, Any] = row["logprobs"]
+    return block
 
 
 def _starts(tokens: Sequence[str], whole: str) -> list[int]:

@@ -114,12 +114,11 @@ def score_nll(
         raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
     prompts, texts = frame["prompt"].fill_null("").to_list(), frame["answer"].fill_null("").to_list()
     places = zip(frame["item"].to_list(), frame["condition"].to_list(), strict=True)
-    scores = [None if known is None else known.get(place) for place in places]
+    scores = [(known or {}).get(place) for place in places]
     missing = [k for k, text in enumerate(texts) if text and scores[k] is None]
     if not missing:
         return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
-    longest = max(len(prompts[k]) + len(texts[k]) for k in missing)
-    context = -(-(longest // 2 + 64 + max_tokens) // 256) * 256
+    context = _context_tokens([prompts[k] + texts[k] for k in missing], max_tokens)
     with open_ledger(run, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
@@ -129,8 +128,7 @@ def score_nll(
                 nonlocal done
                 for k in waiting:
                     job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens, raw=remote)
-                    likelihood = read_nll(await asker.ask(job), texts[k])
-                    scores[k] = None if likelihood is None else likelihood.mean_nll
+                    scores[k] = read_nll(await asker.ask(job), texts[k])
                     done += 1
                     if watch is not None:
                         answered = asker.tally.answered
@@ -150,6 +148,11 @@ def score_nll(
         check_models([model_name], calls)
         with_models(ledger, [model_name], work, calls)
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
+
+
+def _context_tokens(texts: Sequence[str], more: int) -> int:
+    """What a local model must hold of the longest text, in whole blocks: half a token a character, and some more."""
+    return -(-(max(map(len, texts)) // 2 + 64 + more) // 256) * 256
 
 
 def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
