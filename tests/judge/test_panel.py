@@ -85,7 +85,7 @@ def test_the_boundary_cannot_be_guessed() -> None:
     ],
 )
 def test_replies_are_read(text: str, expected: tuple) -> None:
-    assert read_reply(text) == expected
+    assert read_reply(text)[:3] == expected
 
 
 @pytest.mark.parametrize(

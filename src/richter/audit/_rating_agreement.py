@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
@@ -163,11 +163,7 @@ def measure_agreement(
         references=references,
         corrected=_correct_by_people(source, on_rubric, references, level=level),
         stratified=bool(source.strata),
-        steps=tuple(
-            found
-            for k in wanted
-            for found in step_agreement((r for r in source.of_steps if r.kind == k), level=level, rng=rng)
-        ),
+        steps=tuple(_of_steps(source, wanted, level=level, rng=rng)),
         slopes=_rank_slopes(source, on_rubric, rng),
     )
 
@@ -180,6 +176,14 @@ def _correct_by_people(
         return {}
     order, strata = dict.fromkeys(r.condition for r in source.ratings), source.strata or None
     return {k: corrections(tables["human"], tables[k], strata=strata, order=order, level=level) for k in kinds}
+
+
+def _of_steps(
+    source: RatingsFile, kinds: Sequence[Kind], *, level: float, rng: np.random.Generator
+) -> Iterator[StepAgreement]:  # fmt: skip
+    """The agreement of every two raters of a kind on the steps of agents' runs."""
+    for kind in kinds:
+        yield from step_agreement((r for r in source.of_steps if r.kind == kind), level=level, rng=rng)
 
 
 def _rank_slopes(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from richter.claims import METRICS
+from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, printable, tell_apart
@@ -223,8 +223,7 @@ def _score_tables(
 ) -> pl.DataFrame:
     """The scores of all answers that came: the main metric, right or wrong from `pass_at` on, further measures."""
     stated = {part.scale for part in parts if part.score}
-    named = {part.measure for part in parts if part.score}
-    row = METRICS.get(named.pop()) if len(named) == 1 else None
+    row = _named_measure(parts)
     metric, measured = _main_metric(
         came,
         dataclasses.replace(options, better="lower" if is_lower else "higher"),
@@ -233,8 +232,7 @@ def _score_tables(
         endless=any(part.endless for part in parts),
     )
     if metric is not None and row is not None:
-        kind = "binary" if metric == "accuracy" and row.kind == "bounded" else row.kind  # contests without ties
-        metric, measured = row.name, (kind, row.low, row.high, row.better)
+        metric, measured = row.name, (_kind_of(row, metric), row.low, row.high, row.better)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at
@@ -491,6 +489,17 @@ def _graded_by_severity(tables: Dataset) -> tuple[pl.DataFrame, bool]:
     joined = answers.join(right, on=KEY, how="left", maintain_order="left")
     value = pl.when(pl.col("condition").is_in(bare)).then("right").otherwise("value")
     return joined.with_columns(value.alias("value")).drop("right"), not graded
+
+
+def _named_measure(parts: Sequence[Part]) -> Metric | None:
+    """The measure that the scores of all parts are by their columns; None where these do not say it."""
+    named = {part.measure for part in parts if part.score}
+    return METRICS.get(named.pop()) if len(named) == 1 else None
+
+
+def _kind_of(row: Metric, metric: str) -> str:
+    """The kind of a named measure's values: contests without a tie are 0 or 1."""
+    return "binary" if metric == "accuracy" and row.kind == "bounded" else row.kind
 
 
 Measured = tuple[str, float | None, float | None, Better]

@@ -96,7 +96,7 @@ def estimate_judging(
     dealt = [
         (
             known[a.item],
-            shown_run(a.text, steps.get((a.item, a.condition, a.draw), ())),
+            shown_run(a.text, steps.get(_key(a), ())),
             deal(judges, conditions[a.condition], turn, allow_self=allow_self),
         )
         for turn, a in enumerate(chosen)
@@ -242,20 +242,24 @@ def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:
     return chosen
 
 
-def _context_tokens(
-    items: Mapping[str, Item],
-    dealt: Sequence[tuple[Answer, list[Condition]]],
-    steps: Mapping[tuple[str, str, int], Sequence[Step]],
-) -> int:
-    """How many tokens the longest question to a judge takes with its reply, in whole blocks of 256."""
-    longest = reply = 0
-    for a, order in dealt:
-        shown = shown_run(a.text, steps.get((a.item, a.condition, a.draw), ()))
-        reply = max(reply, reply_tokens(shown))
-        for j in order:
-            messages = judge_messages(items[a.item], shown, detail="brief", system=j.system)
-            longest = max(longest, sum(len(m["content"]) for m in messages))
-    return -(-(longest // 3 + reply + 64) // 256) * 256
+def _key(answer: Answer) -> tuple[str, str, int]:
+    return answer.item, answer.condition, answer.draw
+
+
+def _keep_ratings(ledger: Ledger, found: Sequence[Rating]) -> None:
+    """Put ratings into the ledger, those of steps first: a rating of the run says that all of them are there."""
+    ledger.add_step_ratings([r for r in found if isinstance(r, StepRating)])
+    ledger.add_ratings([r for r in found if not isinstance(r, StepRating)])
+
+
+def _tokens_needed(
+    item: Item, answer: Answer, steps: Mapping[tuple[str, str, int], Sequence[Step]], judges: Sequence[Condition]
+) -> int:  # fmt: skip
+    """The context that a local judge needs for the prompt and its reply, in whole blocks."""
+    shown = shown_run(answer.text, steps.get(_key(answer), ()))
+    prompts = (judge_messages(item, shown, detail="brief", system=judge.system) for judge in judges)
+    longest = max(sum(len(m["content"]) for m in prompt) for prompt in prompts)
+    return -(-(longest // 3 + reply_tokens(shown) + 64) // 256) * 256
 
 
 def _ask_panel(
@@ -267,7 +271,7 @@ def _ask_panel(
     calls: CallOptions,
 ) -> None:
     steps = _steps_of(ledger)
-    context = _context_tokens(items, dealt, steps)
+    context = max(_tokens_needed(items[a.item], a, steps, order) for a, order in dealt)
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
@@ -278,10 +282,9 @@ def _ask_panel(
         async def work() -> None:
             nonlocal done
             for answer, order in queue:
-                own = steps.get((answer.item, answer.condition, answer.draw), ())
+                own = steps.get(_key(answer), ())
                 found = await rate_answer(asker, models, order, items[answer.item], answer, own)
-                ledger.add_step_ratings([r for r in found if isinstance(r, StepRating)])
-                ledger.add_ratings([r for r in found if not isinstance(r, StepRating)])
+                _keep_ratings(ledger, found)
                 done += 1
                 if watch:
                     watch(progress_of(asker, total=len(dealt), done=done, answered=done, started=started))
