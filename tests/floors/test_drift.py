@@ -51,6 +51,31 @@ def test_evidence_is_the_mixture_of_likelihood_ratios_by_hand(independent: bool)
     assert found == pytest.approx(changed / none, rel=1e-3)
 
 
+def test_nine_tenths_of_the_weight_go_to_losses_by_hand() -> None:
+    """Shifts of one direction by quadrature: nine times the weight of those of the other."""
+    y, noise = np.array([0.15, 0.12, 0.25, 0.31]), np.full(4, 1e-3)
+    weight, day = _change_weights(4), np.arange(4.0)
+    share = VARIATION_WEIGHTS / VARIATION_WEIGHTS.sum() * (1 - NO_VARIATION)
+    ratio = {"rise": [0.0, 0.0], "fall": [0.0, 0.0]}
+    for spread, belief in [(0.0, NO_VARIATION), *zip(VARIATION, share, strict=True)]:
+        law = stats.multivariate_normal(np.zeros(4), FLAT + spread**2 * np.eye(4) + np.diag(noise), allow_singular=True)
+        step = np.hypot(SHIFT_SPREAD, spread) / 40
+        size = step * np.arange(-240, 241)
+        prior = step * stats.norm.pdf(size, scale=np.hypot(SHIFT_SPREAD, spread))
+        shares = np.where(size > 0, 0.9, np.where(size < 0, 0.1, 0.5))
+        for k, row in itertools.product((1, 2, 3), (0, 1)):
+            form = (day >= k) * (1.0 if row == 0 else np.minimum((day - day[k - 1]) / DRIFT_DAYS, 1.0))
+            chance = belief * weight[row, k - 1] * prior * law.pdf(y - np.outer(size, form))
+            ratio["rise"][0] += float(np.sum(2 * shares * chance))
+            ratio["fall"][0] += float(np.sum(2 * (1 - shares) * chance))
+        for own in ratio.values():
+            own[0] += belief * (1 - weight[:, :3].sum()) * float(law.pdf(y))
+            own[1] += belief * float(law.pdf(y))
+    for loss in ("rise", "fall"):
+        found = change_evidence(y, noise, loss=loss, independent=True).evidence[-1]
+        assert found == pytest.approx(ratio[loss][0] / ratio[loss][1], rel=1e-2)
+
+
 def test_weights_of_changes_sum_to_one_at_most() -> None:
     assert LEFT_WEIGHTS.sum() == pytest.approx(1.0)
     assert _change_weights(100_000).sum() <= 1
@@ -97,13 +122,15 @@ def test_rare_events_raise_few_alarms_recovers_truth() -> None:
     assert alarms <= 6  # of 30 at 5%: more have probability 0.001
 
 
-def test_fourteen_points_after_seven_weeks_are_shown_in_two_recovers_truth() -> None:
+@pytest.mark.parametrize(("items", "least"), [(100, 31), (200, 52)])  # of 60; 25 and 48 by even weights
+def test_fourteen_points_after_seven_weeks_are_shown_in_two_recovers_truth(items: int, least: int) -> None:
     rng = np.random.default_rng(4)
     told = 0
     for _ in range(60):
-        y = rng.binomial(400, np.r_[np.full(7, 0.15), np.full(2, 0.29)]) / 400
-        told += change_evidence(y, np.full(9, 0.1275 / 400), days=7.0 * np.arange(9)).evidence.max() >= 20
-    assert told >= 48  # 80%
+        y = rng.binomial(items, np.r_[np.full(7, 0.15), np.full(2, 0.29)]) / items
+        noise, day = np.full(9, 0.1275 / items), 7.0 * np.arange(9)
+        told += change_evidence(y, noise, days=day, loss="rise").evidence.max() >= 20
+    assert told >= least
 
 
 def test_a_steady_drift_of_ten_points_over_twenty_days_is_shown_recovers_truth() -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -193,6 +193,11 @@ class _Watched(NamedTuple):
     def is_amount(self) -> bool:
         """Whether changes are relative: values are then followed by their logarithms."""
         return self.row.is_cost and bool((self.values > 0).all())
+
+    @property
+    def loss(self) -> Literal["rise", "fall"] | None:
+        """Which direction is a loss; neither of the judges' own series."""
+        return None if self.metric == JUDGE else "rise" if self.row.better == "lower" else "fall"
 
     @property
     def span(self) -> float:
@@ -390,7 +395,7 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     ahead = max(MIN_WINDOW_ENTRIES, min(round(WINDOW_DAYS / max(step, 1e-9)), WINDOW_DAYS))
     change = floors.change_evidence(
         values, noise, span=one.span, days=when, deployed=known,
-        independent=independent, limit=limit, ahead=ahead,
+        independent=independent, limit=limit, ahead=ahead, loss=one.loss,
     )  # fmt: skip
     first, shown = find_change(change.evidence, lambda look: _window_difference(one, look, when, known), limit=limit)
     look = len(at) - 1 if shown is None else shown
@@ -407,7 +412,7 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
         if len(at) - since >= MIN_WINDOW_ENTRIES:
             settled = floors.change_evidence(
                 values[since:], noise[since:], span=one.span, days=when[since:], independent=independent, limit=limit,
-                ahead=ahead,
+                ahead=ahead, loss=one.loss,
             ).detectable  # fmt: skip
     reach = _detectable(one, settled, when, known, limit)
     return _Followed(

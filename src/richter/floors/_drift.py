@@ -3,11 +3,12 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter._special import stdtrit
+from richter._special import ndtr, stdtrit
 from richter.errors import InputError
 from richter.floors._check import check_level
 from richter.records import counted
@@ -23,7 +24,8 @@ VARIATION_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.3, 0.1, 0.03, 0.01])
 LEFT_AFTER_A_DAY = np.array([0.0, 0.5, 0.8, 0.92, 0.97])
 LEFT_WEIGHTS = np.array([0.25, 0.2, 0.2, 0.2, 0.15])
 NO_VARIATION = 0.6  # the weight of sampling noise alone
-SHIFT_SPREAD = 0.08  # the spread of shifts that evidence is gathered for, in parts of the span
+SHIFT_SPREAD = 0.16  # the spread of shifts that evidence is gathered for, in parts of the span
+LOSS_SHARE = 0.9  # of the weight of changes goes to losses, where one direction is a loss
 EARLIEST_ENTRY = 3  # weights of when a change begins fall off from about this entry on ..
 EVEN_SHARE, EVEN_ENTRIES = 0.1, 1000  # .. but for a share that goes evenly to as many entries
 DRIFT_DAYS = 20.0  # a change is a step, or a steady drift over as many days ..
@@ -87,6 +89,7 @@ def change_evidence(
     independent: bool = False,
     limit: float = 20.0,
     ahead: int = 7,
+    loss: Literal["rise", "fall"] | None = None,
 ) -> ChangeEvidence:
     """How many times likelier a change of the mean is than none, after each entry of a series.
 
@@ -99,6 +102,9 @@ def change_evidence(
     1 / alpha is at most alpha (Ville); for each law by itself this is measured, not proved. Entries are clipped first
     (`limit_outliers`).
 
+    `loss` says which direction is a loss: nine tenths of the weight of changes go to it, so that losses are shown
+    sooner and gains later (none: either direction has half).
+
     `deployed` are the entries that are known to be the first of another model or prompt: a change there weighs more,
     whatever the values. `independent`: variation that lasts for days is excluded. `detectable` is for a shift over the
     next `ahead` entries at E = `limit`.
@@ -110,15 +116,16 @@ def change_evidence(
     elapsed = np.maximum(np.diff(at, prepend=at[:1] - 1.0), 0.25)
     y = limit_outliers(y, v)
     weight = _change_weights(len(y) + ahead, deployed)
+    rising = {"rise": LOSS_SHARE, "fall": 1 - LOSS_SHARE, None: 0.5}[loss]
     filters = _start(span, independent=independent)
     found = np.empty(len(y))
     for t in range(len(y)):
         _advance(filters, float(y[t] - y[0]), float(v[t]), float(elapsed[t]), t)
-        found[t] = math.exp(min(_log_evidence(filters, weight, t + 1, span), 700.0))
+        found[t] = math.exp(min(_log_evidence(filters, weight, t + 1, span, rising), 700.0))
     step = float(np.median(elapsed[1:])) if len(y) > 1 else 1.0
     chance = _posterior(filters)
     slow = float(np.sum(np.where(filters.left > 0, filters.spread, 0.0) * chance))
-    reach = _detectable(filters, weight, len(y), float(v[-1]), step, span=span, limit=limit, ahead=ahead)
+    reach = _detectable(filters, weight, len(y), float(v[-1]), step, rising, span=span, limit=limit, ahead=ahead)
     return ChangeEvidence(evidence=found, slow_variation=slow, detectable=reach, ahead=ahead)
 
 
@@ -218,8 +225,8 @@ def _posterior(f: _Filter) -> Floats:
     return np.asarray(chance / chance.sum())
 
 
-def _log_evidence(f: _Filter, weight: Floats, entries: int, span: float) -> float:
-    """The log of the likelihood with a change over that without one."""
+def _log_evidence(f: _Filter, weight: Floats, entries: int, span: float, rising: float) -> float:
+    """The log of the likelihood with a change over that without one; `rising` is the weight of rises among changes."""
     before = entries - 1  # a change after the last entry has not shown yet
     weighed = weight[:, :before]
     ones, ratio = f.ones[:, None], (f.cross / f.ones)[:, None]
@@ -227,7 +234,9 @@ def _log_evidence(f: _Filter, weight: Floats, entries: int, span: float) -> floa
     score = f.moved_cross[..., :before] - f.moved_ones[..., :before] * ratio
     prior = ((SHIFT_SPREAD * span) ** 2 + f.spread**2)[:, None]
     spread = 1 + prior * information
-    log = 0.5 * score**2 * prior / spread - 0.5 * np.log(spread)
+    rise = ndtr(score * np.sqrt(prior / spread))  # the probability that the change is a rise, were both as likely
+    direction = np.log(2 * (rising * rise + (1 - rising) * (1 - rise)))
+    log = 0.5 * score**2 * prior / spread - 0.5 * np.log(spread) + direction
     top = log.max(axis=(0, 2), initial=0.0)
     mixed = np.einsum("slk,sk->l", np.exp(log - top[:, None]), weighed)
     mixed += (1 - float(weighed.sum())) * np.exp(-top)
@@ -242,20 +251,21 @@ def _log_sum(values: Floats) -> float:
 
 
 def _detectable(
-    f: _Filter, weight: Floats, entries: int, noise: float, elapsed: float, *, span: float, limit: float, ahead: int
-) -> float:
-    """The shift over the next entries at which evidence reaches the limit in 80% of series.
+    f: _Filter, weight: Floats, entries: int, noise: float, elapsed: float, rising: float,
+    *, span: float, limit: float, ahead: int,
+) -> float:  # fmt: skip
+    """The shift (a loss, where known) over the next entries at which evidence reaches the limit in 80% of series.
 
     The shift at which the expected values reach it, plus 0.84 standard deviations of the window's mean.
     """
     chance = _posterior(f)
-    middle = float(np.sum(chance * f.cross / f.ones))
+    middle, sign = float(np.sum(chance * f.cross / f.ones)), 1.0 if rising >= 0.5 else -1.0
 
     def reaches(shift: float) -> bool:
         after = f.copy()
         for k in range(ahead):
-            _advance(after, middle + shift, noise, elapsed, entries + k)
-        return _log_evidence(after, weight, entries + ahead, span) >= math.log(limit)
+            _advance(after, middle + sign * shift, noise, elapsed, entries + k)
+        return _log_evidence(after, weight, entries + ahead, span, rising) >= math.log(limit)
 
     shift = next((size for size in span * np.geomspace(0.002, 1.0, 64) if reaches(float(size))), math.inf)
     spread = float(np.sum(chance * (noise / ahead + 1 / f.ones + f.spread**2)))
