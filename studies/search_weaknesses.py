@@ -308,7 +308,7 @@ def simulate(base, texts, kind, seed):
         places=[places_of(paragraph) for paragraph in paragraphs],
         texts=[paragraph.text for paragraph in paragraphs],
         vectors=vectors[asked],
-        centres=np.delete(vectors, asked, axis=0),
+        centres=np.delete(np.asarray(base.vectors, dtype=np.float32), rows[asked], axis=0),
     ).groups
     cluster = {i: number for number, group in enumerate(groups) for i in group.members}
     wrong = np.flatnonzero(failing)

@@ -91,7 +91,7 @@ def test_p_values_of_overlapping_groups_against_all_assignments():
     exact = np.mean([tail[f] <= tail[4] for f in most])
     (first, *_) = find_failing_groups([row in seen for row in range(12)], places=places, level=0.01).groups
     assert exact < 0.9 < 12 * tail[4]  # Bonferroni says nothing here
-    assert first.p_value == pytest.approx(exact, abs=0.09)  # three standard errors of 299 shuffles
+    assert first.p_value == pytest.approx(exact, abs=0.11)  # three standard errors of 199 shuffles
 
 
 def test_of_groups_that_are_nearly_as_sure_a_place_comes_first_then_the_purest(rng):

@@ -123,3 +123,17 @@ def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, caps
     other = small_base(tmp_path / "other", documents=3)
     with pytest.raises(InputError, match="is not the base of"):
         survey_errors(tmp_path / "run", other, rng=np.random.default_rng(0))
+
+
+def test_a_base_that_was_asked_whole_has_its_own_rate(tmp_path, capsys):
+    """All 20 paragraphs are asked about, and 10 of them fail: not the rate of the four that were drawn at random."""
+    base = small_base(tmp_path / "kb", documents=2, paragraphs=10)
+    settings = SearchSettings(batch=10, questions=1, phrasings=1)
+    testee = SimulatedTestee(lambda document, _: document == 1)
+    found = run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("500calls"), model=testee)
+    assert (found.population.n, found.population.size, found.population.error_rate) == (20, 20, 0.5)
+    status, printed, _ = show(capsys, tmp_path / "run")
+    assert status == 0
+    assert "All were asked about, and 20 have an answer." in " ".join(printed.split())
+    assert "higher by design" not in printed
+    assert f"Next: richter search export {tmp_path / 'run'} -o regressions.jsonl" in printed.replace("\n", "")

@@ -16,8 +16,8 @@ from richter.records import Result
 __all__ = ["FailingGroup", "FailingGroups", "Term", "distinguishing_terms", "find_failing_groups"]
 
 SMALLEST = 5  # paragraphs of a group
-CENTRES = 500  # paragraphs around which neighbours are looked at, at most: asked about, and others
-SHUFFLES = 299  # of right and wrong over what was asked about
+MOST_DISTANCES = 1_000_000  # from paragraphs asked about to centres of neighbourhoods; as many again to others
+SHUFFLES = 199  # of right and wrong over what was asked about
 SHUFFLED_AT_ONCE = 50
 SHARE_OF_PLACE, SHARE_OF_PURE = 0.4, 0.8  # of the surest group's log p: what a place and a purer group need
 PRIOR = 10.0  # paragraphs' worth of prior in a term's log-odds
@@ -72,7 +72,7 @@ def find_failing_groups(
 
     A group is a place (a value of `places`: a folder, a document, a heading), the paragraphs that hold a word, or those
     nearest to one of `centres` or of themselves (5, 7, 10, 14, .. of them); it has at least five paragraphs and at most
-    half of all. Its p-value (Fisher's exact test, one-sided) is set against the smallest of its kind in 299 shuffles
+    half of all. Its p-value (Fisher's exact test, one-sided) is set against the smallest of its kind in 199 shuffles
     of right and wrong, times the number of kinds. As long as one is at most 1 - level, a group is taken, its paragraphs
     leave, and the rest is looked at again. Of groups that are nearly as sure as the surest, a place comes first, then
     the group of which most fail.
@@ -157,7 +157,8 @@ def _neighbourhoods(vectors: NDArray[np.float32], others: NDArray[np.float32]) -
     n = len(vectors)
     if n < 2 * SMALLEST:
         return []
-    centres = np.concatenate([some[:: math.ceil(len(some) / CENTRES)] for some in (vectors, others) if len(some)])
+    most = max(1, MOST_DISTANCES // n)
+    centres = np.concatenate([some[:: math.ceil(len(some) / most)] for some in (vectors, others) if len(some)])
     order = np.argsort(-(centres @ vectors.T), axis=1, kind="stable")
     steps = 1 + math.floor(2 * math.log2(n / 2 / SMALLEST))
     sizes = [math.floor(SMALLEST * 2 ** (step / 2)) for step in range(steps)]
@@ -207,9 +208,13 @@ def _fisher_p_values(
 
     p_values = np.ones(len(size))
     large = (size >= SMALLEST) & (wrong * total > total_wrong * size)
-    pairs, back = np.unique(size[large] * (total + 1) + wrong[large], return_inverse=True)  # few differ
-    sizes, wrongs = np.divmod(pairs, total + 1)
-    p_values[large] = hypergeom.sf(wrongs - 1, total, total_wrong, sizes)[back]
+    pairs = (size[large] * (total + 1) + wrong[large]).astype(np.int64)
+    table = np.zeros(pairs.max(initial=0) + 1)
+    table[pairs] = 1
+    different = np.flatnonzero(table)  # few of many
+    sizes, wrongs = np.divmod(different, total + 1)
+    table[different] = hypergeom.sf(wrongs - 1, total, total_wrong, sizes)
+    p_values[large] = table[pairs]
     return p_values
 
 

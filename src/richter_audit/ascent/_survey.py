@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from richter.records import Paragraph, Result, plain
 from richter.store import RunLike, open_ledger
 from richter_audit.ascent._clusters import (
-    CENTRES,
     FailingGroup,
     GroupKind,
     Term,
@@ -28,6 +27,7 @@ from richter_audit.knowledge import KnowledgeBase
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
 
 CATEGORIES_NAMED = 3
+MOST_CENTRES = 10_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
         places=[places_of(paragraph) for paragraph in paragraphs],
         texts=[paragraph.text for paragraph in paragraphs],
         vectors=vectors,
-        centres=base.vectors[_some_others(base.askable, asked)],
+        centres=_some_others(base, asked),
     )
     cluster_of = {asked[i]: number for number, group in enumerate(found.groups) for i in group.members}
     points = _map_points(search, dict(zip(asked, placed.points, strict=True)), step, cluster_of)
@@ -139,10 +139,10 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     )
 
 
-def _some_others(askable: NDArray[np.bool_], asked: Sequence[int]) -> NDArray[np.int64]:
-    """Up to `CENTRES` of the paragraphs that could have been asked about and were not, evenly over the base."""
-    others = np.setdiff1d(np.flatnonzero(askable), asked)
-    return others[:: max(1, math.ceil(len(others) / CENTRES))]
+def _some_others(base: KnowledgeBase, asked: Sequence[int]) -> NDArray[np.floating]:
+    """The vectors of up to 10,000 paragraphs that were not asked about, evenly over the base."""
+    others = np.setdiff1d(np.arange(len(base)), asked)
+    return np.asarray(base.vectors[others[:: math.ceil(max(1, len(others)) / MOST_CENTRES)]])
 
 
 def places_of(paragraph: Paragraph) -> set[str]:
