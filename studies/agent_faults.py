@@ -209,8 +209,11 @@ def repeated_call(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> l
 
 
 def unused_result(turns: list[Turn], rng: Rng, words: dict[str, list[str]]) -> list[Turn]:
-    calls = [("open_page", {"page": f"page_{rng.randint(0, 9):02d}"}), ("bash", {"cmd": "head -4 ledgers/2022.csv"}),
-             ("search", {"query": rng.choice(TOPICS).lower(), "limit": 2})]  # fmt: skip
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("open_page", {"page": f"page_{rng.randint(0, 9):02d}"}),
+        ("bash", {"cmd": "head -4 ledgers/2022.csv"}),
+        ("search", {"query": rng.choice(TOPICS).lower(), "limit": 2}),
+    ]
     used = {json.dumps(call) for turn in turns for call in turn.calls}
     new = Turn(calls=[rng.choice([call for call in calls if json.dumps(call) not in used])], fault="unused result")
     return _insert(turns, [new], rng.randrange(len(turns)))
