@@ -85,11 +85,11 @@ def test_unequal_error_rates_say_what_it_is_about_with_the_shared_contrast_by_ha
     first = np.r_[np.full(10, 2.0), np.zeros(90)]
     second = np.r_[np.tile([2.0, 3.0], 5), np.full(20, 1.0), np.zeros(70)]
     notes = severity_given_error(first, second).notes_at(0.95)
-    (note,) = [n for n in notes if "not the same questions" in n]
+    (note,) = [n for n in notes if "of other questions" in n]
     assert "differ by 20.0 points" in note
-    assert "on 10 questions that both get wrong it is +0.50" in note
+    assert "on 10 questions that both get wrong the difference is +0.50" in note
     alike = severity_given_error(first, np.r_[np.tile([2.0, 3.0], 5), np.zeros(90)])
-    assert not [n for n in alike.notes_at(0.95) if "not the same questions" in n]
+    assert not [n for n in alike.notes_at(0.95) if "of other questions" in n]
 
 
 @pytest.mark.parametrize("seed", range(3))

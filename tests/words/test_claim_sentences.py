@@ -332,7 +332,7 @@ def test_a_kinder_judge_undoes_what_is_beyond_the_value_by_hand(estimate: float,
     assert claim.sentence.startswith("By the judge's grades, new is ")
     labels = round_up_to_two_figures(2 * math.ceil(2.8**2 * 0.2 / 0.03**2))
     assert claim.sentence.endswith(
-        f" Graded by j; nobody checked it. This result disappears if the judge is 1.0 points kinder to {who}. "
+        f" Graded by j; nobody checked it. If the judge favours {who} by 1.0 points, this result no longer holds. "
         f"About {labels:,} human labels would settle it."
     )
 
@@ -347,7 +347,7 @@ def test_a_judge_nobody_checked_is_said_of_every_verdict_by_hand() -> None:
     assert alike.interval is not None
     room = 4 - 100 * alike.interval.high
     assert alike.sentence.startswith("By the judge's grades, no practical difference in accuracy between old and new: ")
-    assert f"This result disappears if the judge is {room:.1f} points kinder to one side." in alike.sentence
+    assert f"If the judge favours one side by {room:.1f} points, this result no longer holds." in alike.sentence
     assert level.sentence.startswith("Inconclusive by the judge's grades: the error rate of new is ")
     assert level.sentence.endswith(" Graded by j; nobody checked it.")
     assert met.sentence.startswith("By the judge's grades, accuracy of m is above 50% (one-sided 95%: at least ")

@@ -35,7 +35,7 @@ def step(outcome: Verdict, claim: Claim = REQUIREMENT, **more: object) -> str:
         (Verdict.UNDECIDED, {}, {},
          "Next: do not merge yet. Add questions until there are about 5,000 questions: richter size a.csv b.csv"),
         (Verdict.UNDECIDED, {"missing": {"new": 30}, "without_missing": WAY}, {},
-         ("Next: do not merge yet. Ask the 30 missing questions again, or say how they went missing: "
+         ("Next: do not merge yet. Ask the 30 missing questions again. If right or wrong has no part in why: "
          "--missing at-random")),
         (Verdict.UNDECIDED, {"verdict": Verdict.UNTESTABLE, "estimate": None, "remedy": "Export them again."}, {},
          "Next: do not merge yet. Export them again."),
@@ -55,12 +55,10 @@ def test_a_gate_ends_with_one_step_by_hand(
 def test_terms_of_a_screen_are_explained_where_they_stand() -> None:
     assert describe_terms("new got 3 right.") == ""
     assert describe_terms("+1.0 (95% CI -1.0 to +3.0)") == (
-        "95% CI: a range made to hold the true value in 95 of 100 such studies. More: richter help TERM"
+        "95% CI: in 95 of 100 such studies this range holds the true value. More: richter help TERM"
     )
-    assert describe_terms("+1.0 (90% CI -1.0 to +3.0)").startswith(
-        "90% CI: a range made to hold the true value in 90 of"
-    )
-    assert "80% power: a true difference" in describe_terms("about 11 points (80% power)")
+    assert describe_terms("+1.0 (90% CI -1.0 to +3.0)").startswith("90% CI: in 90 of")
+    assert "80% power: 8 of 10 such studies" in describe_terms("about 11 points (80% power)")
     assert "Fixed: wrong before" in describe_terms("new got 119 of 180 right, old 110: 20 fixed, 11 broken.")
 
 

@@ -313,7 +313,8 @@ def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool])
         return ()
     if is_shown(evidence) or not is_shown(evidence.ignoring):
         return ()
-    return (f"counting {evidence.missing_to_undo(is_shown):,} of the missing grades as wrong changes the result",)
+    undone = evidence.missing_to_undo(is_shown)
+    return (f"if {undone:,} of the missing grades count as wrong, the difference is no longer shown",)
 
 
 def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:

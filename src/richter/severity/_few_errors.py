@@ -174,7 +174,7 @@ def with_shared_contrast(first: Floats, second: Floats, found: Evidence) -> Evid
     if abs(gap) <= MOST_RATE_GAP:
         return found
     rates = f"error rates differ by {100 * abs(gap):.1f} points"
-    about = f"{rates}: this is about the errors each makes, not the same questions"
+    about = f"{rates}, so each mean is of other questions"
     both = (first > 0) & (second > 0)
     moved = second[both] - first[both]
     if len(moved) < MIN_SHARED_ERRORS:
@@ -185,7 +185,7 @@ def with_shared_contrast(first: Floats, second: Floats, found: Evidence) -> Evid
     def describe_at(level: float) -> str:
         span = float(stdtrit(len(moved) - 1, 0.5 + level / 2)) * error
         shared = (
-            f"{about}; on {counted(len(moved), 'question')} that both get wrong it is {_signed(mean)} "
+            f"{about}; on {counted(len(moved), 'question')} that both get wrong the difference is {_signed(mean)} "
             f"({100 * level:.4g}% CI {_signed(mean - span)} to {_signed(mean + span)})"
         )
         return shared if earlier is None else f"{earlier(level)}; {shared}"

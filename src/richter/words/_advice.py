@@ -59,7 +59,7 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
     refused = len(claims) - len(tested)
     parts += [f"{refused:,} could not be compared"] if refused else []
     text = f"{'; '.join(parts)} ({n_items:,} questions)."
-    return f"{text} A rank is a range where we can't tell pairs apart." if grouped else text
+    return f"{text} A model that we can't tell from others has a range of ranks." if grouped else text
 
 
 def describe_remedy(remedy: str, again: str) -> str:
@@ -136,7 +136,7 @@ def _describe_obstacle(main: Sequence[Claim], data: NamedData) -> str:
     if any(c.without_missing is not None for c in main):
         total = max(sum(c.missing.values()) for c in main)
         again = f"richter compare {data.asked} --missing at-random"
-        return f"ask the {counted(total, 'missing question')} again, or say how they went missing: {again}"
+        return f"ask the {counted(total, 'missing question')} again. If right or wrong has no part in why: {again}"
     if any(c.judged for c in main):
         return data.describe_check()
     return ""

@@ -240,12 +240,15 @@ def describe_judge_bias(claim: Claim, words: Metric) -> str:
     if bias is None or words.low is None or words.high is None or words.kind == "real":
         return text
     is_difference, is_good = len(claim.conditions) == 2, _is_rising(claim) == (words.better == "higher")
-    towards = f"kinder to {claim.conditions[int(is_good)]}" if is_difference else "kinder or harsher than people"
-    towards = "kinder to one side" if claim.verdict is Verdict.EQUIVALENT else towards
     amount = f"{digits_by_width(words, bias, 0.0).amount(bias)}{unit_of(words, is_difference=is_difference)}"
+    leans = f"is {amount} kinder or harsher than people"
+    if is_difference:
+        leans = (
+            f"favours {'one side' if claim.verdict is Verdict.EQUIVALENT else claim.conditions[is_good]} by {amount}"
+        )
     labels = labels_to_settle(claim, words)
     more = "" if labels is None else f" About {labels:,} human labels would settle it."
-    return f"{text} This result disappears if the judge is {amount} {towards}.{more}"
+    return f"{text} If the judge {leans}, this result no longer holds.{more}"
 
 
 def describe_label_change(claim: Claim, words: Metric) -> str:

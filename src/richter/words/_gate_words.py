@@ -106,7 +106,7 @@ def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence
         return f"{blocked.remedy.rstrip('.')}."
     lacking = sum(max((claim.missing for claim in waiting), key=lambda m: sum(m.values()), default={}).values())
     if any(claim.without_missing is not None for claim in waiting):
-        return f"Ask the {lacking:,} missing questions again, or say how they went missing: --missing at-random"
+        return f"Ask the {lacking:,} missing questions again. If right or wrong has no part in why: --missing at-random"
     if labels := max((claim.labels for claim in waiting), default=0):
         return f"Label more answers by hand: the limit rests on {labels:,} labels."
     needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]

@@ -214,9 +214,9 @@ ALIASES = {  # other spellings of a term
 # what a first screen says of its terms in a few words
 SHORT = {
     " fixed, ": "Fixed: wrong before, right now; broken: the reverse",
-    " CI ": "{level}% CI: a range made to hold the true value in {level} of 100 such studies",
+    " CI ": "{level}% CI: in {level} of 100 such studies this range holds the true value",
     "one-sided": "One-sided 95%: the truth is beyond this limit in at most 5 of 100 cases",
-    "80% power": "80% power: a true difference of this size is shown in 8 of 10 such studies",
+    "80% power": "80% power: 8 of 10 such studies find a true difference of this size",
 }
 
 

@@ -161,5 +161,5 @@ def describe_severity_next(claims: Sequence[Claim], *, again: str) -> str:
     """The one thing to do after weighing errors."""
     main = [c for c in claims if c.primary]
     if main and all(c.verdict is Verdict.UNDECIDED for c in main):
-        return "Next: rate more wrong answers. Only errors count here."
+        return "Next: add questions, and rate their wrong answers: only errors count here."
     return f"Next: read the most severe errors: richter report {again} -o page.html"
