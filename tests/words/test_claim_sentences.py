@@ -353,7 +353,7 @@ def test_a_judge_nobody_checked_is_said_of_every_verdict_by_hand() -> None:
     assert met.sentence.startswith("By the judge's grades, accuracy of m is above 50% (one-sided 95%: at least ")
     assert met.interval is not None
     short = 100 * (met.interval.low - 0.5)
-    assert f"This result disappears if the judge is {short:.1f}% kinder or harsher than people." in met.sentence
+    assert f"If the judge is {short:.1f}% kinder or harsher than people, this result no longer holds." in met.sentence
     assert violated.sentence.startswith("By the judge's grades, accuracy of m is below 72%: 60.0% ")
     checked = decide([ask(normal(0.05, labels=100))])[0]
     assert "judge" not in checked.sentence
