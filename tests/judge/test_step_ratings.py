@@ -14,6 +14,7 @@ from richter.cli import main
 from richter.errors import InputError
 from richter.ratings import step_agreement
 from richter.records import Decoding, Rating, StepRating
+from richter.report._timelines import runs_of_item
 from richter.store import open_ledger
 from richter.tables import ratings_of, read_tables
 from richter_audit.judge import read_reply
@@ -74,6 +75,8 @@ def test_judges_rate_steps_and_claims_are_made_on_the_first_decisive_error(run: 
     assert claim.values == pytest.approx((0.625, 0.25))  # one of four steps before it, or all of them
     (pair,) = measure_agreement(ratings_of(tables), rng=RNG).steps
     assert (pair.runs, pair.steps, pair.same_first, pair.kappa) == (16, 64, 16, pytest.approx(1.0))
+    shown = runs_of_item(tables, "t0")["new", 0]["runs"][0]["faults"][2]
+    assert [mark for mark in shown if "judge" in mark] == [f"{r}: severity 3" for r in sorted({x.rater for x in rated})]
 
 
 def test_people_label_steps_on_the_page_and_take_them_back(run: Path) -> None:

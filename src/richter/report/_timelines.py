@@ -39,7 +39,23 @@ def run_frames(tables: Dataset) -> RunFrames | None:
     state = pl.when(has_failed).then(pl.lit("failed")).otherwise(
         pl.col("correct").replace_strict({1.0: "right", 0.0: "wrong"}, default="", return_dtype=pl.String)
     )  # fmt: skip
-    return RunFrames(tables.steps, tables.faults, tables.rows.select(*KEY, state.alias("state")))
+    return RunFrames(tables.steps, _marked_steps(tables), tables.rows.select(*KEY, state.alias("state")))
+
+
+def _marked_steps(tables: Dataset) -> pl.DataFrame:
+    """The place and the name of what a rule found, and of what a judge or a person rated as an error."""
+    assert tables.faults is not None
+    found = tables.faults.select(*KEY, "place", "rule")
+    if tables.step_ratings is None:
+        return found
+    rated = tables.step_ratings.filter(pl.col("severity") > 0).select(
+        *KEY, pl.col("step").cast(found.schema["place"]).alias("place"), "rater", "severity"
+    )
+    named = [
+        f"{printable(rater, limit=30)}: severity {severity:g}"
+        for rater, severity in rated.select("rater", "severity").iter_rows()
+    ]
+    return pl.concat([found, rated.select(*KEY, "place", pl.Series("rule", named, dtype=pl.String))])
 
 
 def attach_runs(
