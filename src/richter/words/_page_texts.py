@@ -410,7 +410,8 @@ def basis_facts(document: Document) -> list[str]:
 
 
 def describe_levels(document: Document) -> str:
-    """What the intervals of the first screen mean, and why some are wider than usual; empty where there are none."""
+    """What the intervals of the first screen mean, and why those of several pairs are wider; empty where there are
+    none."""
     conditions, claims = document.get("conditions") or [], document.get("claims") or []
     found = [_level_of(c.get(key)) for c in conditions for key in ("how_often", "scored", "how_badly")]
     usual = min(
@@ -420,9 +421,10 @@ def describe_levels(document: Document) -> str:
         return ""
     misses = number(100 * (1 - usual))
     fits = f"Bars show the {describe_level(usual)} CI: the values that fit the data."
-    text = f"{fits} It misses the truth in at most {misses} of 100 such studies."
-    wider = {level for c in claims if c.get("interval") and (level := _level_of(c)) is not None and level > usual}
-    if not wider:
+    text = f"{fits} In {number(100 * usual)} of 100 such studies they hold the true value."
+    main = [c for c in claims if c.get("primary") and len(c.get("conditions") or ()) == 2 and c.get("interval")]
+    wider = {level for c in main if (level := _level_of(c)) is not None and level > usual}
+    if len(main) < 2 or not wider:
         return text
     ends = list(dict.fromkeys(describe_level(level) for level in (min(wider), max(wider))))
     wide = f"intervals of differences are wider ({' to '.join(ends)})."
