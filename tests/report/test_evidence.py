@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_a_cut_page_keeps_what_changed_in_its_pair_and_says_of_how_many_by_hand(
     assert (table["n_items"], found.moved) == (4, (1, 1, 4))
 
 
-def test_two_that_are_blocked_say_what_became_of_the_shared_questions(tmp_path: Path) -> None:
+def test_two_that_are_blocked_say_how_many_questions_they_share(tmp_path: Path) -> None:
     lines = [f"q{k},{model},{int(k != 3 or model == 'b')}" for model in "ab" for k in range(4)]
     (tmp_path / "t.csv").write_text("\n".join(["item,model,correct", *lines]), encoding="utf-8")
     tables = read_tables(tmp_path / "t.csv", options=ReadOptions())
@@ -159,6 +160,13 @@ def test_two_that_are_blocked_say_what_became_of_the_shared_questions(tmp_path: 
         "reason": "too few",
         "primary": True,
     }
-    document = {"conditions": [{"name": "a"}, {"name": "b"}], "claims": [claim]}
-    assert "<dt>Shared questions</dt>" in render_report(document, tables)
-    assert "<dt>Shared questions</dt>" not in render_report({**document, "claims": []}, tables)
+    conditions = [{"name": name, "how_often": {"estimate": 0.5, "n": 4}} for name in "ab"]
+    document = {"conditions": conditions, "claims": [claim]}
+    page = render_report(document, tables)
+    assert "<dt>Graded questions</dt><dd>4 for a and 4 for b; 4 are the same.</dd>" in page
+    assert "Not comparable: do not compare" in page
+    assert "Different questions: do not compare" in render_report(
+        {**document, "claims": [{**claim, "blocked_by": "shared"}]}, tables
+    )
+    assert "var(--accent)" not in "".join(re.findall(r"<svg[^>]*class=.panel.*?</svg>", page))
+    assert "<dt>Graded questions</dt>" not in render_report({**document, "claims": []}, tables)

@@ -139,6 +139,7 @@ def test_a_ranking_draws_every_condition_that_the_first_screen_names() -> None:
     drawn = figures({**whole, "claims": claims})["floors-ranking"]
     assert drawn.panels[0].y.names == (*names[:10], "c19")
     assert "c19 (place 20)" in drawn.reading
+    assert drawn.panels[0].title == "Top 10 of 20 by accuracy"
     rows = [mark.row for mark in drawn.panels[0].marks if mark.kind == "dot"]
     assert rows == [*range(10), 19]
 
@@ -153,7 +154,7 @@ def test_ranks_stand_beside_the_values_with_their_ranges_by_hand() -> None:
     own = {"claims": [], "ranks": ranks, "level": 0.95, "groups": [["c0", "c1"], ["c2"]]}
     drawn = figures({**whole, "sections": {"floors": {"comparison": own}}})["floors-ranking"]
     labels = [m for m in drawn.panels[0].marks if m.kind == "label"]
-    assert [m.text for m in labels if m.faint] == ["rank", "1 to 2", "1 to 2", "3"]
+    assert [m.text for m in labels if m.faint] == ["possible rank", "1 to 2", "1 to 2", "3"]
     assert [m.at[0][2] for m in labels if not m.faint] == [1, 1, 1]  # the values leave the last column to the ranks
     assert drawn.panels[0].columns == 2
     assert [row["rank"] for row in drawn.rows] == ["1 to 2", "1 to 2", "3"]
@@ -162,14 +163,36 @@ def test_ranks_stand_beside_the_values_with_their_ranges_by_hand() -> None:
     assert all("rank" not in row for row in unranked.rows)
 
 
+def test_tiers_that_overlap_in_many_columns_leave_the_ranks_alone_by_hand() -> None:
+    """Of five models c0 to c4 three tiers overlap: two lines beside each other are drawn, three are not."""
+    names = tuple(f"c{k}" for k in range(5))
+    whole = document(names)
+    for k, condition in enumerate(whole["conditions"]):
+        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.01 * k}
+
+    def tiers(*groups: str) -> int:
+        own = {"claims": [], "level": 0.95, "groups": [[f"c{k}" for k in group] for group in groups]}
+        drawn = figures({**whole, "sections": {"floors": {"comparison": own}}})["floors-ranking"]
+        n = sum(mark.kind == "tier" for mark in drawn.panels[0].marks)
+        assert ("A bar beside the names" in drawn.reading) == bool(n)
+        return n
+
+    assert tiers("012", "1234") == 2
+    assert tiers("012", "123", "234") == 0
+
+
 def test_wider_levels_are_explained_once_by_hand() -> None:
     wide = without_marks(first_screen(board({("a", "b"): 0.1, ("a", "c"): 0.2, ("b", "c"): 0.1}))["levels"])
     assert wide.startswith(
-        "Bars show the 95% CI: the values that fit the data. It misses the truth in at most 5 of 100"
+        "Bars show the 95% CI: the values that fit the data. In 95 of 100 such studies they hold the true value."
     )
     assert wide.endswith("share one risk of 5%, so intervals of differences are wider (99%).")
     usual = without_marks(first_screen(of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True)))["levels"])
     assert "Holm" not in usual
+    other = dataclasses.replace(claim("mean_score", Verdict.VERIFIED, 0.1, primary=False))
+    beside = of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True), other)
+    beside["claims"][1]["interval"]["level"] = 0.975  # of a measure that the first screen of two has no interval of
+    assert "Holm" not in without_marks(first_screen(beside)["levels"])
 
 
 def test_the_next_step_opens_what_changed_only_where_all_is_decided() -> None:
@@ -187,7 +210,8 @@ def test_who_graded_is_said_also_of_an_unchecked_judge() -> None:
     whole = of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True))
     whole |= {"signature": {"basis": "grades from your file (520 answers); no human labels"}}
     whole["first_lines"] = {**whole["first_lines"], "doubt": "Graded by j; nobody checked it."}
-    assert "grades from your file (520 answers), no human labels" in first_screen(whole)["facts"]
+    assert "grades by j, from your file (520 answers), not checked by people" in first_screen(whole)["facts"]
+    assert "Graded by" not in str(first_screen(whole)["lines"])  # the facts name the judge
 
 
 KINDS = {

@@ -87,7 +87,7 @@ def test_counts_are_what_everybody_counts_by_hand() -> None:
     wrong = dataclasses.replace(made, measure="error_rate", values=(0.335, 0.26))
     assert describe_counts(wrong, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
     shares = dataclasses.replace(made, values=(0.6651, 0.74))  # means of repeats are not counts
-    assert describe_counts(shares, (38, 23)) == "new is right in 74.0% of its questions, old in 66.5%."
+    assert describe_counts(shares, (38, 23)) == "new is right in 74.0% of its answers, old in 66.5%."
     assert describe_counts(dataclasses.replace(made, values=(None, 0.74))) == ""
 
 

@@ -38,7 +38,7 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "pill": describe_pill(document, tone),
         "answer": with_names(printable(document.get("answer") or "Nothing was measured.", limit=600), names[:60]),
         "is_long": len(str(document.get("answer") or "")) > 140,
-        "tone": "open" if is_unchecked(document) else tone,
+        "tone": "unchecked" if is_unchecked(document) else tone,
         "is_blocked": is_blocked(document),
         "counts": with_names(describe_lead_counts(document, pair), names[:60]),
         "changes": changes_of(document, pair),

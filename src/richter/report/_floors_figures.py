@@ -18,18 +18,19 @@ from richter.words._figure_texts import (
     describe_rank_heading,
     describe_rank_span,
     describe_ranking,
+    describe_ranking_heading,
     describe_severe_axis,
     describe_with_levels,
 )
 from richter.words._numbers import name
-from richter.words._page_texts import board_names
+from richter.words._page_texts import board_names, is_blocked
 from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
 MOST_RANKED = 10  # models of a ranking; the table of measures has all
 MOST_SEVERE = 4  # models whose severe errors stand under their ranking
 MOST_GROUPS = 6  # groups of questions of one model alone
-MOST_TIERS = 4  # lines beside a ranking
+MOST_TIERS = 2  # lines beside each other at a ranking; where tiers overlap more, its ranks say it
 MOST_ZOOM = 3  # times that a difference is drawn smaller to share a scale with its means
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
@@ -152,19 +153,23 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     parts = _group_rows(document, words) if len(rows) == 1 else []
     drawn = [*_drawn_rows(rows, [*map(name, board_names(document)), control]), *parts]
     lane_names = [row["condition"] for row in drawn]
-    leaders = set(groups[0]) if len(groups) > 1 else set(names)
+    blocked_by = {c.get("blocked_by") for c in document["claims"]} if is_blocked(document) else None
+    leaders = set() if blocked_by else set(groups[0]) if len(groups) > 1 else set(names)
+    heading = describe_ranking_heading(words.noun, len(names), most=MOST_RANKED, blocked_by=blocked_by)
     ranks = _rank_marks(comparison, rows, drawn)
+    tiers = _tier_lines(groups, {who: k for k, who in enumerate(lane_names)})
     severe = [] if primary == "catastrophic_rate" else _severe_panel(document, rows)
     yield figure(
         "floors-ranking",
         title="The ranking",
-        says=describe_ranking(groups, names, words.noun, control=control),
+        says=describe_ranking(groups, names, words.noun, control=control, has_bars=bool(tiers)),
         more=describe_drawn(lane_names, names, most=MOST_RANKED),
         panels=[
             Panel(
+                title=heading or " " * bool(ranks),  # the ranks' heading stands in its line
                 x=_measure_axis(drawn, words),
                 y=lanes(lane_names),
-                marks=[*_ranking_marks([*rows, *parts], drawn, groups, leaders, control), *ranks],
+                marks=[*_ranking_marks([*rows, *parts], drawn, leaders, control), *tiers, *ranks],
                 beside=True,
                 columns=2 if ranks else 1,
             ),
@@ -188,7 +193,7 @@ def _rank_marks(comparison: Mapping[str, Any], rows: Sequence[Row], drawn: Seque
         return []
     for row in rows:
         row["rank"] = describe_rank_span(*ranks[row["condition"]])
-    head = Mark(kind="label", at=[(math.inf, len(drawn) - 0.15)], text=describe_rank_heading(), faint=True)
+    head = Mark(kind="label", at=[(math.inf, -1.0)], text=describe_rank_heading(), faint=True)
     labels = [
         Mark(kind="label", at=[(math.inf, place)], text=row["rank"], faint=True) for place, row in enumerate(drawn)
     ]
@@ -235,14 +240,11 @@ def _group_rows(document: Mapping[str, Any], words: Metric) -> list[Row]:
 def _ranking_marks(
     rows: Sequence[Row],
     drawn: Sequence[Row],
-    groups: Sequence[Sequence[str]],
     leaders: set[str],
     control: str | None,
 ) -> list[Mark]:
-    """The lanes of those of the rows that are drawn, their tiers, and a line at the baseline."""
-    lane = {row["condition"]: k for k, row in enumerate(drawn)}
+    """The lanes of those of the rows that are drawn, and a line at the baseline."""
     marks = [dashed((r["value"], 0), (r["value"], len(drawn) - 1)) for r in drawn if r["condition"] == control]
-    marks += _tier_lines(groups, lane)
     for k, row in enumerate(drawn):
         who, number = row["condition"], next(n for n, own in enumerate(rows) if own is row)
         marks += _ranked_marks(k, row, is_leader=who in leaders, is_control=who == control, number=number)
@@ -311,20 +313,21 @@ def _amount(words: Metric, figure: Mapping[str, Any]) -> str:
     return f"{shown.amount(figure['estimate'])}{words.unit}"
 
 
-def _tier_lines(groups: Sequence[Sequence[str]], lane: Mapping[str, int]) -> Iterator[Mark]:
-    """A line beside the lanes of every tier of two or more, those that overlap in columns of their own."""
+def _tier_lines(groups: Sequence[Sequence[str]], lane: Mapping[str, int]) -> list[Mark]:
+    """A line beside the lanes of every tier of two or more, those that overlap in columns of their own; none where
+    that takes too many columns."""
     spans = []
     for group in groups:
         places = [lane[m] for m in group if m in lane]
         if len(places) > 1 and (min(places), max(places)) not in spans:
             spans.append((min(places), max(places)))
     ends_by_column: list[int] = []
+    lines = []
     for first, last in sorted(spans):
         column = next((k for k, end in enumerate(ends_by_column) if end < first), len(ends_by_column))
-        if column >= MOST_TIERS:
-            continue
         ends_by_column[column : column + 1] = [last]
-        yield Mark(kind="tier", at=[(column, first), (column, last)], colour="var(--muted)")
+        lines.append(Mark(kind="tier", at=[(column, first), (column, last)], colour="var(--muted)"))
+    return lines if len(ends_by_column) <= MOST_TIERS else []
 
 
 def _gap(claim: Mapping[str, Any]) -> Row:

@@ -44,6 +44,7 @@ SHOWS = {
     "changed": f"({BOTH} x.bad <> y.bad)",
     "worse": f"({BOTH} y.bad > x.bad)",
     "better": f"({BOTH} y.bad < x.bad)",
+    "turned": f"({BOTH} y.wrong <> x.wrong)",
     "broken": f"({BOTH} y.wrong > x.wrong)",
     "fixed": f"({BOTH} y.wrong < x.wrong)",
     **{key: f"(coalesce(x.{key}, 0) + coalesce(y.{key}, 0) > 0)" for key in ("severe", "disagree", "refused", "wrong")},

@@ -34,8 +34,7 @@ from richter.tables import Dataset
 from richter.words import GLOSSARY
 from richter.words._numbers import name
 from richter.words._page_texts import (
-    OTHERS,
-    QUESTIONS,
+    BY_HOW_MUCH,
     SHARED,
     check_rows,
     describe_absent,
@@ -43,7 +42,7 @@ from richter.words._page_texts import (
     describe_evidence,
     describe_repeats,
     describe_severe_rates,
-    describe_shared_changes,
+    describe_shared_questions,
     method_rows,
     signature_rows,
 )
@@ -100,10 +99,12 @@ def render_report(
     absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
     requirement = (document.get("signature") or {}).get("requirement")
     screen = first_screen(document)
-    if evidence.repeats > 1:
+    if evidence.repeats > 1 and not screen["is_blocked"]:
         screen["changes"] = screen["changes"] or moved_changes(document, lead_pair(document), evidence.moved)
-    shared = describe_shared_changes(lead_pair(document), evidence.moved) if screen["is_blocked"] else ""
-    screen["lines"] += [(SHARED, shared)] if shared else []
+    if screen["is_blocked"]:
+        n_shared = evidence.moved[2] if evidence.moved else None
+        shared = describe_shared_questions(document.get("conditions") or (), n_shared)
+        screen["lines"][:0] = [(SHARED, shared)] if shared else []
     screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
     table, lead = screen["table"], _lead_figure(drawn)
     is_in_figure = lead is not None and _is_in_figure(table, drawn)
@@ -123,7 +124,8 @@ def render_report(
         matrix=pair_matrix(document),
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
-        later_lines=(QUESTIONS, OTHERS),
+        by_how_much=BY_HOW_MUCH,
+        not_measured=describe_absent([s["title"].lower() for s in absent if s["id"] in ("severity", "calibration")]),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims and plan and methods.get("exploratory")),
@@ -146,7 +148,7 @@ def render_report(
         plan_fields=_plan_fields(plan),
         docs=docs_pages(f.docs for f in drawn.values()),
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
-        settings_json=_data({"pair": [name(c) for c in lead_pair(document)]}),
+        settings_json=_data({"pair": [name(c) for c in lead_pair(document)], "compared": not screen["is_blocked"]}),
     )
 
 

@@ -41,6 +41,7 @@ class Evidence:
     items: int  # in the run
     shown: int  # ... and in the page
     wrong: int  # wrong answers in the run
+    answers: int  # ... of so many that are graded
     cut: int  # characters at which an answer is cut
     is_cut: bool = False  # whether any of them is longer
     repeats: int = 1  # graded answers of a condition to a question, at most
@@ -64,7 +65,7 @@ def read_evidence(
     nothing.
     """
     if source is None:
-        return Evidence(packed="", kind=None, items=0, shown=0, wrong=0, cut=CUT)
+        return Evidence(packed="", kind=None, items=0, shown=0, wrong=0, answers=0, cut=CUT)
     tables = source if isinstance(source, Dataset) else read_run_tables(source)
     judged = judged_answers(tables)
     own = pl.col("bad").filter(pl.col("condition").is_in(list(pair)))
@@ -82,6 +83,7 @@ def read_evidence(
     kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
     repeats = int(judged["repeats"].max() or 1)  # type: ignore[arg-type]
     wrong = int((judged["repeats"] - judged["right"]).sum() if repeats > 1 else judged["wrong"].sum() or 0)
+    answers = int((judged["repeats"] if repeats > 1 else judged["wrong"].is_not_null()).sum())
     for cut in CUTS:
         packed = _pack(_table(tables, judged, ids, cut, redact=redact))
         if len(packed) <= most_bytes:
@@ -96,6 +98,7 @@ def read_evidence(
         items=len(order),
         shown=len(ids),
         wrong=wrong,
+        answers=answers,
         cut=cut,
         is_cut=is_cut,
         repeats=repeats,

@@ -44,10 +44,12 @@ def describe_difference(row: Row, level: str) -> Says:
     return finding, margin.strip()
 
 
-def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, control: Any) -> Says:
+def describe_ranking(
+    groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, control: Any, has_bars: bool
+) -> Says:
     """Which models cannot be told apart, and what the marks are."""
     together, reading = [g for g in groups if len(g) > 1], []
-    if together and len(names) > 2:
+    if has_bars and len(names) > 2:
         reading.append("A bar beside the names joins those that are statistically indistinguishable.")
     if control:
         reading.append(f"The diamond and the dashed line are the baseline, {name(control)}.")
@@ -55,13 +57,18 @@ def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun
 
 
 def describe_drawn(drawn: Sequence[str], names: Sequence[str], *, most: int) -> str:
-    """Which of many models a ranking draws: the best, and those beyond them, each with its place; empty of all."""
+    """Which of many models a ranking draws beyond the best, each with its place; empty where it draws all."""
     if len(names) <= most:
         return ""
     more = [f"{name(who, limit=40)} (place {names.index(who) + 1})" for who in drawn[most:]]
-    return (
-        f" Best first: {most} of {len(names):,} models{f', and {among(more)}' if more else ''}. The numbers hold all."
-    )
+    return f"{f' Beside them: {among(more)}.' if more else ''} The numbers hold all {len(names):,} models."
+
+
+def describe_ranking_heading(noun: str, n_models: int, *, most: int, blocked_by: set[Any] | None) -> str:
+    """What stands over a ranking: that its models are not compared, or which of many it has."""
+    if blocked_by is not None:
+        return f"{'Different questions' if blocked_by == {'shared'} else 'Not comparable'}: do not compare"
+    return f"Top {most} of {n_models:,} by {noun}" if n_models > most else ""
 
 
 def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
@@ -71,7 +78,7 @@ def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
 
 def describe_rank_heading() -> str:
     """The head of a column of ranks."""
-    return "rank"
+    return "possible rank"
 
 
 def describe_rank_span(best: int, worst: int) -> str:
@@ -81,7 +88,7 @@ def describe_rank_span(best: int, worst: int) -> str:
 
 def describe_severe_axis(level: float) -> str:
     """The title of an axis of severe errors."""
-    return describe_with_levels(f"answers of severity {CATASTROPHIC:g} or more", [describe_level(level)])
+    return describe_with_levels(f"severity {CATASTROPHIC:g} or more (lower is better)", [describe_level(level)])
 
 
 def _describe_tiers(

@@ -25,7 +25,8 @@ MOST_BEST = 2  # of those that none beats, whose difference from the nearest oth
 BY_HOW_MUCH = "By how much"
 QUESTIONS = "Questions"
 OTHERS = "Other measures"
-SHARED = "Shared questions"  # the line of two that are not compared
+SHARED = "Graded questions"  # the line of two that are not compared
+JUDGE_NAMED = re.compile(r"Graded by (.{1,80}?); nobody checked it\.(?: |$)")  # as a doubt begins; the facts say it
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -39,10 +40,10 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
         (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
-        ("Reason to doubt", printable(str(first.get("doubt") or ""), limit=300)),
+        ("Reason to doubt", printable(JUDGE_NAMED.sub("", str(first.get("doubt") or "")), limit=300)),
         ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
-        ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
+        ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2, said=str(first.get("others") or ""))),
         (QUESTIONS, printable(str(first.get("sizes") or ""), limit=300)),
         (OTHERS, printable(str(first.get("others") or ""), limit=600)),
         ("Most often wrong", _describe_weakest(conditions) if len(conditions) == 2 else ""),
@@ -339,14 +340,19 @@ def is_measured(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
 
 
-def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
-    """What is inconclusive beside what the headline says of two; empty where nothing is."""
+def _describe_open_claims(claims: Sequence[Document], *, board: bool, said: str) -> str:
+    """What is inconclusive beside what the headline says of two, and measures whose leaders are `said`; empty where
+    nothing is."""
     waiting = [c for c in claims if c.get("verdict") == "undecided" and (board or not c.get("primary"))]
     if not waiting:
         return ""
     by_noun: dict[str, list[Document]] = {}
     for claim in waiting:
-        by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
+        noun = measure_words(str(claim.get("measure") or "a claim")).noun
+        if noun not in said:
+            by_noun.setdefault(noun, []).append(claim)
+    if not by_noun:
+        return ""
     measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
     return f"{measures[0].upper()}{measures[1:]}."
 
@@ -405,8 +411,17 @@ def basis_facts(document: Document) -> list[str]:
     run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
     facts = [count(run["items"], "question")] if run.get("items") else []
     if basis:
-        facts.append(printable(str(basis).replace("; ", ", "), limit=200))
+        text = str(basis).replace("; no human labels", "; not checked by people")
+        if judge := _named_judge(document):
+            text = text.replace("grades from", f"grades by {judge}, from", 1)
+        facts.append(printable(text.replace("; ", ", "), limit=200))
     return facts
+
+
+def _named_judge(document: Document) -> str:
+    """The unchecked judge that the doubt on two names."""
+    found = JUDGE_NAMED.match(str((document.get("first_lines") or {}).get("doubt") or ""))
+    return found[1] if found else ""
 
 
 def describe_levels(document: Document) -> str:
@@ -450,7 +465,7 @@ def is_settled(document: Document) -> bool:
 
 
 def describe_pill(document: Document, tone: str) -> str:
-    """What stands over the headline: how two compare, or how many of all pairs differ."""
+    """What stands over the headline: how two compare, or how many of all pairs differ and on what."""
     words = {"better": "Better", "worse": "Worse", "alike": "No practical difference", "open": "Inconclusive"}
     if len(document.get("conditions") or []) == 1:
         return "One model: nothing to compare it with"
@@ -458,10 +473,10 @@ def describe_pill(document: Document, tone: str) -> str:
     if is_blocked(document):
         return "Not compared"
     main = [c for c in pairs if c.get("primary")]
-    by_judge = " by the judge's grades" if is_unchecked(document) else ""
+    text = words.get(tone, "") if pairs else ""
     if len(document.get("conditions") or []) > 2 and main:
-        return f"{_describe_differing(main)}{by_judge}"
-    return f"{words[tone]}{by_judge}" if pairs and tone in words else ""
+        text = f"{measure_words(str(main[0].get('measure'))).noun}: {_describe_differing(main)}"
+    return f"Unchecked: {text[0].lower()}{text[1:]}" if text and is_unchecked(document) else text
 
 
 def _describe_differing(claims: Sequence[Document]) -> str:
@@ -722,15 +737,16 @@ def describe_changes(counts: Sequence[int], words: Sequence[str]) -> str:
     return ", ".join(f"{n:,} {word}" for n, word in zip(counts, words, strict=True))
 
 
-def describe_shared_changes(pair: Sequence[str], moved: Sequence[int] | None) -> str:
-    """Of two that are not compared: how the second does on the questions that both answered; empty without any."""
-    if not moved or not moved[2]:
+def describe_shared_questions(conditions: Sequence[Document], n_shared: int | None) -> str:
+    """Of two that are not compared how many questions each was graded on, and how many are the same; empty where the
+    document does not say."""
+    sizes = [
+        ((c.get("how_often") or c.get("scored") or {}).get("n"), name(c.get("name"), limit=40)) for c in conditions
+    ]
+    if len(sizes) != 2 or not all(isinstance(n, int) for n, _ in sizes):
         return ""
-    better, worse, both = moved
-    first, second = (name(c, limit=40) for c in pair)
-    return (
-        f"{second} does better than {first} on {better:,} and worse on {worse:,}, of the {both:,} that both answered."
-    )
+    each = " and ".join(f"{n:,} for {who}" for n, who in sizes)
+    return f"{each}{'' if n_shared is None else f'; {n_shared:,} are the same'}."
 
 
 def describe_repeats(repeats: int) -> str:
@@ -750,8 +766,8 @@ def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -
     if evidence.kind is None:
         return "No answer is graded yet. Grade them: richter audit --only judge, or richter label."
     who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
-    verb = "is" if evidence.wrong == 1 else "are"
-    text = f"{count(evidence.wrong, 'answer')} to {count(evidence.items, 'question')} {verb} wrong by the {who}. "
+    verb, by = "is" if evidence.wrong == 1 else "are", "" if who == "grades" else f" by the {who}"
+    text = f"{evidence.wrong:,} of {count(evidence.answers, 'answer')} {verb} wrong{by}. "
     if evidence.shown < evidence.items:
         text += (
             f"This page shows {number(evidence.shown)} questions (at most {most}): first those whose answers differ "

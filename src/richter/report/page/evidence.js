@@ -5,7 +5,8 @@
 (() => {
   const TURNED = { broken: "broken", fixed: "fixed" };  // from right to wrong, and from wrong to right
   const EXACT = { changed: "changed", ...TURNED };  // of two, where every answer is right or wrong
-  const GRADED = { changed: "severity changed", ...TURNED, worse: "more severe", better: "less severe" };  // ... has a severity
+  const GRADED = { turned: "fixed or broken", ...TURNED, changed: "severity changed", worse: "more severe", better: "less severe" };  // ... has a severity
+  const APART = { changed: "graded differently" };  // of two that are not compared
   const OTHER = { changed: "changed", worse: "got worse", better: "got better" };
   const OF_EACH = { severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
   const SORTS = { matters: "what matters most", gravest: "most severe first", item: "by name" };
@@ -149,7 +150,7 @@
       this.before.addEventListener("click", () => this.page(-1));
       this.after.addEventListener("click", () => this.page(1));
       const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small keys" });
-      this.more = make("details", null, { class: "search" }, make("summary", two ? "Search and choose models" : "Search"), this.bar);
+      this.more = make("details", null, { class: "search" }, make("summary", this.conditions.length > 2 ? "Search and choose models" : "Search"), this.bar);
       this.replaceChildren(make("div", null, { class: "choose" }, this.shows, this.more), this.fixed, this.list,
         make("div", null, { class: "found" }, this.said, keys, this.before, this.after));
     }
@@ -184,7 +185,7 @@
       if (document.activeElement !== form.search) form.search.value = asked.search;
       const exact = rows.length && rows.every((row) => row.answers.every((c) => !c || (c.bad === null || c.bad === 0 || c.bad === 1) && !c.repeats && c.severity === null));
       const graded = rows.some((row) => row.answers.some((c) => c && c.severity !== null && c.severity !== undefined));
-      const ofTwo = exact ? EXACT : graded ? GRADED : OTHER;
+      const ofTwo = this.source.compared === false ? APART : exact ? EXACT : graded ? GRADED : OTHER;
       this.shows.replaceChildren(...Object.entries({ ...(asked.second ? ofTwo : {}), ...OF_EACH, ...(asked.second ? { wrong: "wrong in either" } : {}) }).map(([key, text]) => {
         const button = make("button", `${text} ${counts[key].toLocaleString("en")}${key === "all" && items ? ` of ${items.toLocaleString("en")}` : ""}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
         button.hidden = !counts[key] && key !== asked.show;
@@ -212,10 +213,10 @@
       const where = [row.domain, row.tier === null || row.tier === undefined ? "" : `tier ${row.tier}`, row.item].filter(Boolean).join(" · ");
       const node = make("article", null, { tabindex: "-1", "data-item": row.item, "data-change": change });
       const turned = x && y && !x.repeats && !y.repeats && [x.state, y.state].sort().join() === "right,wrong";
-      const said = { worse: turned ? "▼ broken" : "▼ got worse", better: turned ? "▲ fixed" : "▲ got better" }[change];
+      const said = this.source.compared === false ? "" : { worse: turned ? "▼ broken" : "▼ got worse", better: turned ? "▲ fixed" : "▲ got better" }[change];
       node.append(make("div", null, { class: graded ? "asked graded" : "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
         graded ? null : written(row.question || "(no question)"),
-        make("p", null, { class: "small where" }, row.reference ? make("span", null, { class: "reference" }, "Right: ", make("bdi", row.reference)) : null, make("span", where)),
+        make("p", null, { class: "small where" }, row.reference ? make("span", null, { class: "reference" }, "Correct answer: ", make("bdi", row.reference)) : null, make("span", where)),
         this.source.href ? make("a", "Open", { href: this.source.href(row, this.asked), class: "small" }) : null));
       const sides = make("div", null, { class: "sides" });
       const shown = every ? cells.map((_, k) => k) : [a, b].filter((k) => k >= 0);
@@ -227,7 +228,7 @@
         if (!cell) side.append(make("p", "no answer", { class: "muted" }));
         else {
           const other = k === a ? y : x;
-          head.append(" ", ...[chip(cell), cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
+          head.append(" ", ...[chip(cell), cell.repeats && cell.state !== "failed" ? make("span", `answer 1 of ${cell.repeats}`, { class: "small" }) : null, cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
           if (!this.source.redacted && !graded) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
           if (cell.length) side.append(make("p", `cut; ${cell.length.toLocaleString("en")} characters in all`, { class: "small" }));
           side.append(...[why(cell), window.richterTimeline(cell.runs, name === first ? Number(this.asked.run) : 0)].filter(Boolean));
@@ -248,7 +249,7 @@
   };
 
   /* a source over rows that are all here */
-  window.richterRows = (table, pair) => {
+  window.richterRows = (table, pair, compared) => {
     const { conditions, rows } = table;
     const cached = new Map();
     const hay = (row) => {
@@ -266,7 +267,7 @@
       const turned = (row, before, after) => both(row) && own(row)[0].state === before && own(row)[1].state === after;
       const tests = {
         changed: (row) => both(row) && bads(row)[0] !== bads(row)[1], worse: (row) => both(row) && bads(row)[1] > bads(row)[0],
-        better: (row) => both(row) && bads(row)[1] < bads(row)[0], broken: (row) => turned(row, "right", "wrong"), fixed: (row) => turned(row, "wrong", "right"), severe: (row) => own(row).some((c) => c.severe),
+        better: (row) => both(row) && bads(row)[1] < bads(row)[0], turned: (row) => tests.broken(row) || tests.fixed(row), broken: (row) => turned(row, "right", "wrong"), fixed: (row) => turned(row, "wrong", "right"), severe: (row) => own(row).some((c) => c.severe),
         disagree: (row) => own(row).some((c) => c.disagree), refused: (row) => own(row).some((c) => c.refused),
         wrong: (row) => own(row).some((c) => c.state === "wrong"), all: () => true,
       };
@@ -275,7 +276,8 @@
         && (!asked.severity || own(row).some((c) => c.severity >= Number(asked.severity)))
         && (!asked.mechanism || own(row).some((c) => (c.ratings || []).some((r) => r[3] === asked.mechanism))));
       const counts = Object.fromEntries(Object.entries(tests).map(([key, test]) => [key, fits.filter(test).length]));
-      const show = asked.show && counts[asked.show] !== undefined ? asked.show : second && counts.changed ? "changed" : counts.wrong ? "wrong" : "all";
+      const graded = rows.some((row) => row.answers.some((c) => c && c.severity !== null && c.severity !== undefined));
+      const show = asked.show && counts[asked.show] !== undefined ? asked.show : second && graded && counts.turned ? "turned" : second && counts.changed ? "changed" : counts.wrong ? "wrong" : "all";
       const hits = fits.filter(tests[show]);
       const worst = (row) => Math.max(-Infinity, ...bads(row));
       const apart = (row) => (both(row) ? Math.abs(bads(row)[1] - bads(row)[0]) : 0);
@@ -283,13 +285,13 @@
       else if (asked.sort === "gravest") hits.sort((p, q) => worst(q) - worst(p));
       else {
         hits.sort((p, q) => apart(q) - apart(p) || worst(q) - worst(p));
-        if (show === "changed") hits.splice(0, hits.length, ...inTurn(hits, tests.worse));
+        if (show === "changed" || show === "turned") hits.splice(0, hits.length, ...inTurn(hits, tests.worse));
       }
       const items = table.n_items > rows.length ? table.n_items : 0;  // where the page holds a part of them
       return { total: hits.length, counts, conditions, hits, items, note: items ? `the page holds ${rows.length.toLocaleString("en")} of ${items.toLocaleString("en")}` : "", state: { first, second, show } };
     };
     return {
-      redacted: table.redacted, ask,
+      redacted: table.redacted, compared, ask,
       find: async (asked) => { const found = ask(asked); return { ...found, rows: found.hits.slice(asked.offset, asked.offset + asked.limit) }; },
     };
   };

@@ -109,7 +109,7 @@
     unpacking ||= (async () => {
       const bytes = Uint8Array.from(atob($("evidence-data").textContent), (c) => c.charCodeAt(0));
       const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-      source = window.richterRows(JSON.parse(text), settings.pair);
+      source = window.richterRows(JSON.parse(text), settings.pair, settings.compared);
       await view.start(source, {});
       return source;
     })();
