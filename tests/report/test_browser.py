@@ -93,7 +93,7 @@ def test_evidence_opens_at_what_matters_and_filters_by_hand(browser: Browser) ->
     old = set(range(16)) | {k for k in range(40) if k % 3 == 0}
     new = {k for k in range(40) if (k + 1) % 3 == 0}
     assert said(browser).startswith("1 to 10 of ")
-    assert browser.script("return document.querySelector('[aria-pressed=true]').dataset.show") == "changed"
+    assert browser.script("return document.querySelector('[aria-pressed=true]').dataset.show") == "turned"
     first = browser.script("return document.querySelector('.items article .chip').textContent")
     assert first == "severity 4"  # a difference of four steps comes first
     counts = dict(
@@ -105,6 +105,7 @@ def test_evidence_opens_at_what_matters_and_filters_by_hand(browser: Browser) ->
     broken = {k for k in new if k not in old}
     assert int(counts["better"].split()[-1]) >= len(fixed)
     assert int(counts["worse"].split()[-1]) >= len(broken)
+    assert counts["turned"] == f"fixed or broken {len(fixed | broken)}"
     assert (counts["fixed"], counts["broken"]) == (f"fixed {len(fixed)}", f"broken {len(broken)}")
     show(browser, "broken")
     assert said(browser).startswith(f"1 to 10 of {len(broken)} questions") or len(broken) < 10

@@ -153,9 +153,7 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     parts = _group_rows(document, words) if len(rows) == 1 else []
     drawn = [*_drawn_rows(rows, [*map(name, board_names(document)), control]), *parts]
     lane_names = [row["condition"] for row in drawn]
-    blocked_by = {c.get("blocked_by") for c in document["claims"]} if is_blocked(document) else None
-    leaders = set() if blocked_by else set(groups[0]) if len(groups) > 1 else set(names)
-    heading = describe_ranking_heading(words.noun, len(names), most=MOST_RANKED, blocked_by=blocked_by)
+    leaders = _leaders(document, groups, names)
     ranks = _rank_marks(comparison, rows, drawn)
     tiers = _tier_lines(groups, {who: k for k, who in enumerate(lane_names)})
     severe = [] if primary == "catastrophic_rate" else _severe_panel(document, rows)
@@ -166,7 +164,8 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
         more=describe_drawn(lane_names, names, most=MOST_RANKED),
         panels=[
             Panel(
-                title=heading or " " * bool(ranks),  # the ranks' heading stands in its line
+                title=_ranking_heading(document, words, names)
+                or " " * bool(ranks),  # the ranks' heading is in its line
                 x=_measure_axis(drawn, words),
                 y=lanes(lane_names),
                 marks=[*_ranking_marks([*rows, *parts], drawn, leaders, control), *tiers, *ranks],
@@ -181,6 +180,18 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
         + ", severe: severity 3 or more" * bool(severe),
         docs="estimators/comparison",
     )
+
+
+def _leaders(document: Mapping[str, Any], groups: Sequence[Sequence[str]], names: Sequence[str]) -> set[str]:
+    """Those that a ranking draws in colour: the first tier, all of a single one, none that are not compared."""
+    if is_blocked(document):
+        return set()
+    return set(groups[0] if len(groups) > 1 else names)
+
+
+def _ranking_heading(document: Mapping[str, Any], words: Metric, names: Sequence[str]) -> str:
+    blocked_by = {c.get("blocked_by") for c in document["claims"]} if is_blocked(document) else None
+    return describe_ranking_heading(words.noun, len(names), most=MOST_RANKED, blocked_by=blocked_by)
 
 
 def _rank_marks(comparison: Mapping[str, Any], rows: Sequence[Row], drawn: Sequence[Row]) -> list[Mark]:

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from richter.report._first_screen import first_screen, moved_changes
 from richter.report._floors_figures import MOST_RANKED
 from richter.report._history import history_section
 from richter.report._run_summary import summary_of
-from richter.report._side_by_side import MOST_ITEMS, read_evidence
+from richter.report._side_by_side import MOST_ITEMS, Evidence, read_evidence
 from richter.report._svg import panel_svg, shape_svg
 from richter.report._terms import POPOVERS, with_terms
 from richter.report._timelines import example_items, faults_section
@@ -98,14 +98,7 @@ def render_report(
     sections = [_section(key, document, drawn) for key in SECTIONS]
     absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
     requirement = (document.get("signature") or {}).get("requirement")
-    screen = first_screen(document)
-    if evidence.repeats > 1 and not screen["is_blocked"]:
-        screen["changes"] = screen["changes"] or moved_changes(document, lead_pair(document), evidence.moved)
-    if screen["is_blocked"]:
-        n_shared = evidence.moved[2] if evidence.moved else None
-        shared = describe_shared_questions(document.get("conditions") or (), n_shared)
-        screen["lines"][:0] = [(SHARED, shared)] if shared else []
-    screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
+    screen = _screen_with_answers(document, evidence)
     table, lead = screen["table"], _lead_figure(drawn)
     is_in_figure = lead is not None and _is_in_figure(table, drawn)
     return environment.from_string(_part("report.html.j2")).render(
@@ -125,7 +118,7 @@ def render_report(
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
         by_how_much=BY_HOW_MUCH,
-        not_measured=describe_absent([s["title"].lower() for s in absent if s["id"] in ("severity", "calibration")]),
+        not_measured=_absent_words(absent, of=("severity", "calibration")),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims and plan and methods.get("exploratory")),
@@ -136,7 +129,7 @@ def render_report(
         signature=signature_rows(document) if plan or requirement else [],
         sections=[s for s in sections if s["figures"] and s["id"] != "floors"],
         absent=absent,
-        absent_words=describe_absent([s["title"].lower() for s in absent]),
+        absent_words=_absent_words(absent),
         evidence={
             "words": describe_evidence(None if run is None else evidence, redact=redact, most=MOST_ITEMS),
             "shown": evidence.shown,
@@ -150,6 +143,19 @@ def render_report(
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
         settings_json=_data({"pair": [name(c) for c in lead_pair(document)], "compared": not screen["is_blocked"]}),
     )
+
+
+def _screen_with_answers(document: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
+    """The first screen with what the answers add to the document: repeats, and the questions that two share."""
+    screen = first_screen(document)
+    if screen["is_blocked"]:
+        n_shared = evidence.moved[2] if evidence.moved else None
+        shared = describe_shared_questions(document.get("conditions") or (), n_shared)
+        screen["lines"][:0] = [(SHARED, shared)] if shared else []
+    elif evidence.repeats > 1:
+        screen["changes"] = screen["changes"] or moved_changes(document, lead_pair(document), evidence.moved)
+    screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
+    return screen
 
 
 # ---- what the page is made of ------------------------------------------------------------------------------------
@@ -201,6 +207,10 @@ def _in_page(figure: Figure) -> dict[str, Any]:
 
 
 # ---- sections and the end ----------------------------------------------------------------------------------------
+
+
+def _absent_words(absent: Sequence[Mapping[str, Any]], *, of: Collection[str] = SECTIONS) -> str:
+    return describe_absent([section["title"].lower() for section in absent if section["id"] in of])
 
 
 def _what_is_missing(content: Any) -> tuple[bool, Mapping[str, Any]]:

@@ -26,7 +26,9 @@ BY_HOW_MUCH = "By how much"
 QUESTIONS = "Questions"
 OTHERS = "Other measures"
 SHARED = "Graded questions"  # the line of two that are not compared
-JUDGE_NAMED = re.compile(r"Graded by (.{1,80}?); nobody checked it\.(?: |$)")  # as a doubt begins; the facts say it
+JUDGE_NAMED = re.compile(
+    r"Graded by (.{1,80}?); nobody checked (?:it|them)\.(?: |$)"
+)  # as a doubt begins; the facts say it
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
