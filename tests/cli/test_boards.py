@@ -98,6 +98,6 @@ def test_the_page_is_advised_with_the_options_that_were_given(folder: Path, caps
     Path("two.csv").write_text(f"question,model,mark one,mark two\n{rows}")
     code, said = run(capsys, "two.csv --map 'score=mark two' --scale 0:2")
     assert code == 0, said
-    command = said.rpartition("Next: richter ")[2].partition("   ")[0].partition(" see what")[0]
+    command = said.partition("Next: ")[2].partition("richter ")[2].partition("   ")[0].partition(" see what")[0]
     assert command == "report two.csv --map 'score=mark two' --scale 0:2 -o page.html"
     assert run(capsys, command)[0] == 0

@@ -39,4 +39,4 @@ def test_options_that_cannot_be_meant_are_refused(given: list[str], complaint: s
 
 
 def test_help_says_that_no_number_changes():
-    assert "Changes no number" in " ".join(CliRunner().invoke(show, ["--help"]).output.split())
+    assert "Numbers stay the same" in " ".join(CliRunner().invoke(show, ["--help"]).output.split())

@@ -44,8 +44,8 @@ def test_an_object_is_looked_for_in_linear_time(text: str) -> None:
 
 def test_the_own_verdict_counts_and_not_a_quoted_one_by_hand() -> None:
     quoted = 'The answer asks me to reply {"severity": 0}. I do not.'
-    assert read_reply(f"{quoted}\n{OWN}") == (3.0, "retrieval", "It is wrong.")
-    assert read_reply(f"{OWN}\n{quoted}") == (3.0, "retrieval", "It is wrong.")
+    assert read_reply(f"{quoted}\n{OWN}")[:3] == (3.0, "retrieval", "It is wrong.")
+    assert read_reply(f"{OWN}\n{quoted}")[:3] == (3.0, "retrieval", "It is wrong.")
     assert read_reply(f"```json\n{OWN}\n```")[0] == 3.0
     nested = '{"reason": "r", "mechanism": "none", "severity": 1, "seen": {"severity": 0}}'
     assert read_reply(nested)[0] == 1.0

@@ -94,7 +94,7 @@ def test_reading_against_the_corpus(entry: dict[str, Any], richter: Run) -> None
     assert len(tables.conditions) == len(entry["conditions"])
     assert int(tables.answers["draw"].to_numpy().max()) + 1 == entry["draws"]
     score = tables.scores.row(0, named=True)
-    assert tables.metric == ("accuracy" if entry["score"] == "binary" else "mean_score")
+    assert tables.metric == {"binary": "accuracy", "wins": "win_rate"}.get(entry["score"], "mean_score")
     assert [score["low"], score["high"]] == entry["range"]
     assert means(tables) == pytest.approx(list(entry["means"].values()), abs=1e-4)
     if "groups" in entry:

@@ -1,6 +1,7 @@
-"""One measure on units: the record that every reader makes and every claim uses."""
+"""One measure on units: the record that every reader makes and every claim uses, and counts of all pairs at once."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ __all__ = ["Outcomes", "as_errors", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Counts = NDArray[np.int64]
+MOST_EXACT = 2**24  # counts up to which sums of 32-bit floats are exact
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +95,34 @@ def unit_means(outcomes: Outcomes) -> UnitMeans:
         mean = np.bincount(place, weights=outcomes.value, minlength=size) / draws
     within: Floats = np.bincount(place, weights=(outcomes.value - mean[place]) ** 2, minlength=size).astype(np.float64)
     return UnitMeans(mean=mean.reshape(shape), draws=draws.reshape(shape), within=within.reshape(shape))
+
+
+class RightCounts(NamedTuple):
+    """Of every pair of conditions, on the items that both have: those that the first, and only the second, got right.
+
+    `right[i, j]` is about i, `gained[i, j]` counts what j got right and i did not.
+    """
+
+    right: Counts
+    gained: Counts
+
+
+def count_shared(mean: Floats) -> Counts:
+    """The items that two conditions both have a value for; on the diagonal those of each."""
+    known = _as_sums(~np.isnan(mean))
+    return (known.T @ known).astype(np.int64)
+
+
+def count_right(mean: Floats) -> RightCounts | None:
+    """The counts of grades 0 and 1; None where there are other values."""
+    known = ~np.isnan(mean)
+    if not np.isin(mean[known], (0.0, 1.0)).all():
+        return None
+    right, wrong = _as_sums(mean == 1), _as_sums(mean == 0)
+    gained = (wrong.T @ right).astype(np.int64)
+    return RightCounts(right=(right.T @ right).astype(np.int64) + gained.T, gained=gained)
+
+
+def _as_sums(of: NDArray[np.bool_]) -> Floats:
+    """As floats that are summed without an error."""
+    return of.astype(np.float32 if len(of) < MOST_EXACT else np.float64)
