@@ -91,5 +91,5 @@ class SimulatedWorld(FakeApi):
     def _judge(prompt: str, model: str) -> str:
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
         wrong = 4.0 if random.Random(prompt).random() < 0.3 else 1.0
-        severity = 0.0 if data["reference"] in data["answer"] else wrong
+        severity = 0.0 if str(data["reference"]) in json.dumps(data["answer"]) else wrong
         return json.dumps({"reason": "by the reference", "mechanism": "none", "severity": severity})
