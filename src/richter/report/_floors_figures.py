@@ -190,7 +190,8 @@ def _leaders(document: Mapping[str, Any], groups: Sequence[Sequence[str]], names
 
 
 def _ranking_heading(document: Mapping[str, Any], words: Metric, names: Sequence[str]) -> str:
-    blocked_by = {c.get("blocked_by") for c in document["claims"]} if is_blocked(document) else None
+    pairs = [c for c in document.get("claims") or () if len(c.get("conditions") or ()) == 2]
+    blocked_by = {c.get("blocked_by") for c in pairs} if is_blocked(document) else None
     return describe_ranking_heading(words.noun, len(names), most=MOST_RANKED, blocked_by=blocked_by)
 
 
