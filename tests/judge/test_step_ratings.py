@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.browser import open_browser
 from helpers.server import FakeApi
 from judge.test_rating import page_of
+from report.test_view import ENTER, app_of, served
 from richter.audit import compare_tables, measure_agreement
 from richter.cli import main
 from richter.errors import InputError
@@ -98,6 +100,32 @@ def test_people_label_steps_on_the_page_and_take_them_back(run: Path) -> None:
         for bad in ({"5": 1}, {"0": 1}, {"2": 2.3}, {"2": True}, {"x": 1}, [1]):
             with pytest.raises(InputError):
                 page.rate({"task": task["number"], "severity": 1, "steps": bad})
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.slow
+def test_a_label_of_a_step_is_chosen_in_a_browser(run: Path, tmp_path: Path) -> None:
+    app = app_of(run)
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.go(f"{base}/?token={app.guard.token}")
+        browser.wait("document.querySelector('.card .run-name')")
+        browser.script("document.querySelector('.card .run-name').click()")
+        browser.wait("document.querySelector('#tabs a[href$=rate]')")
+        browser.script("document.querySelector('#tabs a[href$=rate]').click()")
+        browser.wait("document.querySelector('input[name=rater]')")
+        browser.script("document.querySelector('input[name=rater]').value = 'simulated rater'")
+        browser.script("document.querySelector('form').requestSubmit()")
+        browser.wait("document.querySelectorAll('#steps select').length === 4")
+        browser.script(
+            "const choice = document.querySelectorAll('#steps select')[1]; choice.value = 3;"
+            "choice.dispatchEvent(new Event('change', {bubbles: true}))"
+        )
+        browser.press("3" + ENTER)
+        browser.wait("document.querySelector('#progress').textContent.startsWith('1 of')")
+        assert browser.barriers() == []
+    with open_ledger(run) as ledger:
+        assert {r.step: r.severity for r in ledger.step_ratings()} == {1: 0, 2: 3, 3: 0, 4: 0}
 
 
 def test_agreement_on_steps_by_hand() -> None:
