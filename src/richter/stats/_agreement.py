@@ -50,7 +50,7 @@ def ratings_table(table: ArrayLike, *, complete: bool) -> Floats:
     seen = values if whole else values[~np.isnan(values)]
     if seen.size and seen.min() == seen.max():
         raise InputError(
-            f"Agreement is undefined: every rating is {seen.min():g}.",
+            f"Agreement is undefined: every rating is {seen.min() + 0.0:g}.",
             remedy="Without variation between items no reliability exists; sample answers of differing quality.",
         )
     return values
