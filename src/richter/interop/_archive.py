@@ -18,7 +18,7 @@ from richter.errors import InputError, LedgerError
 from richter.interop._import_logs import imported_call
 from richter.interop._run_tables import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable, is_zip, stem_in
-from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, json_text
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, StepRating, json_text
 from richter.store import (
     Call,
     Place,
@@ -78,7 +78,7 @@ def _ledger_files(place: Place, scratch: Path) -> dict[str, bytes]:
         notes |= {ARCHIVE_NOTE: {"times": ledger.times(), "spent": dataclasses.asdict(ledger.spent())}}
     files = {"conditions.json": _json(conditions), "notes.json": _json(notes)}
     for name, table in tables.items():
-        if name == "steps" and table.is_empty():  # only agents have any
+        if name in ("steps", "step_ratings") and table.is_empty():  # only agents have any
             continue
         path = scratch / f"{name}.jsonl"
         export_table(table, path)
@@ -182,6 +182,7 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
         ledger.add_confidences(msgspec.convert(rows("confidences"), list[Confidence]))
         ledger.add_ratings(msgspec.convert(rows("ratings"), list[Rating]))
         ledger.add_trajectories(_trajectories(rows("steps")))
+        ledger.add_step_ratings(msgspec.convert(rows("step_ratings"), list[StepRating]))
         written = files.get(f"records/{prefix}notes.json")
         notes = _former(files, rows("answers")) if written is None else msgspec.json.decode(written, type=Notes)
         for name, note in _check_notes(notes).items():

@@ -90,6 +90,12 @@ def _grades(ledger: Ledger) -> pl.DataFrame:
     return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
 
 
+def _step_ratings(ledger: Ledger) -> pl.DataFrame:
+    kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "step": pl.Int64, "rater": pl.String,
+             "kind": pl.String, "severity": pl.Float64, "mechanism": pl.String, "reason": pl.String}  # fmt: skip
+    return pl.DataFrame(_columns_of(ledger.step_ratings(), kinds), schema_overrides=kinds)
+
+
 def _confidences(ledger: Ledger) -> pl.DataFrame:
     found = ledger.confidences()
     kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "source": pl.String, "value": pl.Float64}
@@ -117,6 +123,7 @@ EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {
     "grades": _grades,
     "items": _items,
     "ratings": _ratings,
+    "step_ratings": _step_ratings,
     "steps": lambda ledger: steps_frame(ledger.trajectories()),
 }
 
