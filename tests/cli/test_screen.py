@@ -88,7 +88,7 @@ def test_a_missing_section_is_no_fault(documents: dict[int, dict[str, Any]], mis
 def test_columns_without_a_value_are_left_out(documents: dict[int, dict[str, Any]]) -> None:
     """Of grades alone four columns of dashes stood there, with what they mean."""
     document = copy.deepcopy(documents[2])
-    assert "ECE: confidence off by" in "\n".join(summarise(document))
+    assert "ECE: how far confidence is off" in "\n".join(summarise(document))
     for row in document["conditions"]:
         row |= {"how_badly": None, "knows": None, "where": []}
     text = "\n".join(summarise(document))

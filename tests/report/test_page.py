@@ -94,6 +94,22 @@ def test_sections_without_data_say_so(run: Path) -> None:
     assert set(figures(bare)) == {"floors-ranking"}  # of the conditions' own figures
 
 
+@pytest.mark.parametrize(
+    ("spent", "measure", "lacks"),
+    [
+        ({"calls": 3}, "accuracy", True),
+        ({"money_usd": 0.2}, "accuracy", False),
+        ({"tokens": 9}, "accuracy", False),
+        ({"calls": 3}, "latency", False),
+    ],
+)
+def test_a_cost_that_nobody_measured_is_said(run: Path, spent: dict[str, float], measure: str, lacks: bool) -> None:
+    bare = {**document(), "conditions": [{"name": "a", "spent": spent}]}
+    bare["claims"] = [{**bare["claims"][0], "measure": measure}]
+    found = re.search(r"<li>Not measured: ([^<]*)</li>", own(render_report(bare, run)))
+    assert (found is not None and found[1].endswith("cost")) is lacks
+
+
 @pytest.mark.parametrize("state", ["empty", "in progress"])
 def test_unfinished_runs(run: Path, state: str) -> None:
     bare = {"run": {"name": "x", "state": state}}

@@ -19,7 +19,7 @@ from richter.report._claim_list import claim_rows, pair_matrix
 from richter.report._first_screen import changes_of, first_screen
 from richter.report._markdown import interval_bar
 from richter.report._measure_table import measure_table
-from richter.words import first_lines, side
+from richter.words import describe_raters, first_lines, side
 from richter.words._page_texts import describe_severe_rates, describe_worst_group
 
 QUESTIONS = ("By how much", "Reason to doubt", "Severe errors", "Confidence", "Inconclusive", "Most often wrong")
@@ -208,10 +208,13 @@ def test_the_next_step_opens_what_changed_only_where_all_is_decided() -> None:
 
 def test_who_graded_is_said_also_of_an_unchecked_judge() -> None:
     whole = of(claim("accuracy", Verdict.VERIFIED, 0.1, primary=True))
-    whole |= {"signature": {"basis": "grades from your file (520 answers); no human labels"}}
-    whole["first_lines"] = {**whole["first_lines"], "doubt": "Graded by j; nobody checked it."}
+    basis = describe_raters("your file", 520, judges=("j",), checked=0, is_human=False)
+    assert basis == "grades by j, from your file (520 answers); no human labels"
+    assert describe_raters("judges", 20, judges=("j", "k"), checked=3, is_human=False) == (
+        "graded by j, k (20 answers); 3 human labels"
+    )
+    whole |= {"signature": {"basis": basis}}
     assert "grades by j, from your file (520 answers), not checked by people" in first_screen(whole)["facts"]
-    assert "Graded by" not in str(first_screen(whole)["lines"])  # the facts name the judge
 
 
 KINDS = {

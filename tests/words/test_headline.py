@@ -76,7 +76,7 @@ def test_a_judge_that_nobody_checked_is_in_the_headline() -> None:
     text = answer([shown("accuracy", 0.1, judged="graded by j; nobody checked it")], conditions=PAIR)
     assert text == (
         "By the judge's grades, new is better than old: +10.0 points (95% CI +5.0 to +15.0). "
-        "Nobody has checked the judge."
+        "Graded by j; nobody checked it."
     )
 
 
@@ -408,4 +408,4 @@ def test_a_measure_that_only_an_unchecked_judge_gave_is_never_a_fact() -> None:
     all_judged = [dataclasses.replace(c, judged=judge) for c in two]
     said_once = answer(all_judged, conditions=("old", "new"))
     assert said_once.startswith("By the judge's grades, inconclusive")
-    assert said_once.endswith(f"{loss}. Nobody has checked the judge.")
+    assert said_once.endswith(f"{loss}. Graded by judge-x.")

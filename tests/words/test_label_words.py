@@ -97,3 +97,5 @@ def test_the_main_measure_of_a_run_by_hand() -> None:
 def test_the_side_of_a_run_by_hand(sides: list[str], n: int, side: str) -> None:
     claims = [{"conditions": ["a", "b"], "side": s, "primary": True} for s in sides]
     assert document_side({"claims": claims, "conditions": [{}] * n}) == side
+    blocked = [{**claim, "verdict": "blocked"} for claim in claims]
+    assert document_side({"claims": blocked, "conditions": [{}] * n}) == ("blocked" if sides else "")

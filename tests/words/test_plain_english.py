@@ -130,7 +130,7 @@ MARKS = {  # what shows that a screen is of its shape
     "better": "new is better than old", "inconclusive": "Inconclusive: new scored", "missing": "it depends on the",
     "several": "lead; we can't tell them apart", "three": "can't tell", "control": "compared with model-a",
     "equivalent": "No practical difference", "few shared": "Can't compare", "one": "is right in", "groups": "groups",
-    "repeats": "repeats per question", "judged": "Nobody has checked the judge", "labels": "labels",
+    "repeats": "repeats per question", "judged": "nobody checked it", "labels": "labels",
     "costs": "dollars", "different questions": "no graded question in common", "without pairs": "(--unpaired)",
     "gate passes": "PASS: ", "gate fails": "FAIL: ", "gate judged": "by the judge's grades only",
     "gate open": "INCONCLUSIVE: ", "size": "You can detect",

@@ -21,7 +21,7 @@ from richter.claims import METRICS, Evidence, mean_evidence
 from richter.errors import InputError
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, counted, printable, refusals
-from richter.tables import CATASTROPHIC, as_options
+from richter.tables import CATASTROPHIC, as_options, judges_of
 from richter.words import (
     FirstLines,
     NamedData,
@@ -451,6 +451,7 @@ def _basis_words(records: RunRecords) -> str:
     return describe_raters(
         BASES[records.basis],
         records.rated[records.basis],
+        judges=judges_of(records.tables, records.tables.metric or "accuracy"),
         checked=records.rated.get("human") or int(records.tables.answers["human"].count()),
         is_human=records.basis == "human",
     )

@@ -11,13 +11,13 @@ from rich.cells import cell_len, set_cell_size
 from richter.claims import measure_words
 from richter.records import counted, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, rail, verdict_word
-from richter.words._numbers import number
+from richter.words._numbers import among, number
 from richter.words._page_texts import describe_claim_row
 
 LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most
 PAIRS = 3  # with more, pairs are counted and only the plainest are shown
-TIERS = 6
+TIERS = 3
 BAR, RATE_BAR = 17, 10
 STEPS = 1
 NOTES = 3  # on the data
@@ -75,7 +75,7 @@ def _reading(document: Row, width: int) -> Iterator[str]:
 
 HEADS = ("right", "", "severe", "mean", "ECE", "worst in")
 BAR_COLUMN = 1
-MEANT = {"severe": "severe: 3+ of 4", "mean": "mean: severity over all", "ECE": "ECE: confidence off by"}
+MEANT = {"severe": "severe: 3+ of 4", "mean": "mean: severity over all", "ECE": "ECE: how far confidence is off"}
 
 
 def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
         return
     shown = rows
     if len(rows) > CONDITIONS:
-        shown = sorted(rows, key=_surely_wrong, reverse=True)[:CONDITIONS]
+        shown = sorted(rows, key=_error_rate)[:CONDITIONS]
     names = [_name(row) for row in shown]
     wide = min(max(len("name"), *map(cell_len, names)), 24)
     values = [_cells(row, ascii_only) for row in shown]
@@ -101,7 +101,7 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
     for name, row in zip(names, values, strict=True):
         yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
     if columns:
-        rest = [] if shown is rows else ["most errors first, others in the report"]
+        rest = [] if shown is rows else ["best first, others in the report"]
         meant = [MEANT[HEADS[k]] for k in columns if HEADS[k] in MEANT]
         meant += [CORRECTED_MEANS] if any((row["how_often"] or {}).get("graded") for row in shown) else []
         yield from _wrap("; ".join([*meant, *rest]), width)
@@ -127,8 +127,8 @@ def _column_widths(rows: Sequence[Sequence[str]], room: int) -> dict[int, int]:
     return sizes
 
 
-def _surely_wrong(row: Row) -> float:
-    return -1.0 if row["how_often"] is None else float(row["how_often"]["interval"]["low"])
+def _error_rate(row: Row) -> float:
+    return math.inf if row["how_often"] is None else float(row["how_often"]["estimate"])
 
 
 def _name(row: Row) -> str:
@@ -235,7 +235,7 @@ def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]
     floors = document["sections"].get("floors") or {}
     sets = [members for members in floors.get("comparison", {}).get("groups", ()) if len(members) > 1]
     for place, members in enumerate(sets[:TIERS], 1):
-        yield from _wrap(f"tier {place}: {', '.join(printable(name, limit=24) for name in members)}", width)
+        yield from _wrap(f"tier {place}: {among(members, most=6, limit=24)}", width)
     if len(sets) > TIERS:
         yield f"and {len(sets) - TIERS} more tiers in the report"
     if sets:

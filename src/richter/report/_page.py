@@ -14,6 +14,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
+from richter.claims import METRICS
 from richter.errors import InputError
 from richter.records import printable
 from richter.report._claim_list import claim_rows, lead_pair, pair_matrix
@@ -118,7 +119,7 @@ def render_report(
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
         by_how_much=BY_HOW_MUCH,
-        not_measured=_absent_words(absent, of=("severity", "calibration")),
+        not_measured=_absent_words(absent, of=("severity", "calibration"), lacks_cost=not _has_cost(document)),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims and plan and methods.get("exploratory")),
@@ -209,8 +210,19 @@ def _in_page(figure: Figure) -> dict[str, Any]:
 # ---- sections and the end ----------------------------------------------------------------------------------------
 
 
-def _absent_words(absent: Sequence[Mapping[str, Any]], *, of: Collection[str] = SECTIONS) -> str:
-    return describe_absent([section["title"].lower() for section in absent if section["id"] in of])
+def _absent_words(
+    absent: Sequence[Mapping[str, Any]], *, of: Collection[str] = SECTIONS, lacks_cost: bool = False
+) -> str:
+    titles = [section["title"].lower() for section in absent if section["id"] in of]
+    return describe_absent([*titles, "cost"] if lacks_cost else titles)
+
+
+def _has_cost(document: Mapping[str, Any]) -> bool:
+    """Whether the document says what the answers cost, in money, tokens or time."""
+    spent = [row.get("spent") or {} for row in document.get("conditions") or []]
+    measures = {str(c.get("measure")) for c in document.get("claims") or []}
+    is_cost = (METRICS[m].is_cost for m in measures if m in METRICS)
+    return any(s.get("money_usd") or s.get("tokens") for s in spent) or any(is_cost)
 
 
 def _what_is_missing(content: Any) -> tuple[bool, Mapping[str, Any]]:

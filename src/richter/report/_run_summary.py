@@ -18,7 +18,7 @@ HEAD_CHARS = 16_384  # of a page, in which its summary stands
 MAX_BARS = 3  # models whose bars a line of the list shows
 SUMMARY = re.compile(r'<meta name="richter-summary" content="([^"]*)">')
 BAR_TEXTS = ("name", "amount", "words")
-SIDES = ("better", "worse", "differ", "alike", "open")
+SIDES = ("better", "worse", "differ", "alike", "open", "blocked")
 
 
 class MeasureBar(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
         text = _with_judge(asked, text) if evidence.judged or is_name else text[0].upper() + text[1:]
     else:
         text = _describe_inconclusive(asked, words, claim, span)
-    return " ".join(filter(None, (text, *_extra_sentences(asked, claim), describe_judge_bias(claim, asked.metric))))
+    return " ".join(filter(None, (text, *_extra_sentences(asked, claim), _describe_judge(claim, asked.metric))))
 
 
 def _extra_sentences(asked: Asked, claim: Claim) -> list[str]:
@@ -135,7 +135,7 @@ def describe_requirement(asked: Asked, claim: Claim) -> str:
     extra: list[str] = []
     if claim.verdict is Verdict.UNDECIDED:
         extra += [describe_missing(claim, words), _describe_gate_size(asked, claim)]
-    return " ".join(filter(None, (text, *extra, describe_judge_bias(claim, asked.metric))))
+    return " ".join(filter(None, (text, *extra, _describe_judge(claim, asked.metric))))
 
 
 def _describe_limit(asked: Asked, interval: Interval, *, is_best_case: bool) -> str:
@@ -231,14 +231,18 @@ def describe_missing(claim: Claim, words: Metric) -> str:
     )
 
 
+def _describe_judge(claim: Claim, words: Metric) -> str:
+    """Which judge graded, and the bias that undoes the claim."""
+    return f"{as_sentence(claim.judged)} {describe_judge_bias(claim, words)}".strip()
+
+
 def describe_judge_bias(claim: Claim, words: Metric) -> str:
-    """What a judge that nobody checked means for a claim: the bias that undoes it, and the labels that settle it."""
+    """The bias of an unchecked judge that undoes a claim, and the labels that settle it."""
     if not claim.judged:
         return ""
-    text = as_sentence(claim.judged)
     bias = judge_bias_to_undo(claim)
     if bias is None or words.low is None or words.high is None or words.kind == "real":
-        return text
+        return ""
     is_difference, is_good = len(claim.conditions) == 2, _is_rising(claim) == (words.better == "higher")
     amount = f"{digits_by_width(words, bias, 0.0).amount(bias)}{unit_of(words, is_difference=is_difference)}"
     leans = f"is {amount} kinder or harsher than people"
@@ -248,7 +252,7 @@ def describe_judge_bias(claim: Claim, words: Metric) -> str:
         )
     labels = labels_to_settle(claim, words)
     more = "" if labels is None else f" About {labels:,} human labels would settle it."
-    return f"{text} If the judge {leans}, this result no longer holds.{more}"
+    return f"If the judge {leans}, this result no longer holds.{more}"
 
 
 def describe_label_change(claim: Claim, words: Metric) -> str:

@@ -143,10 +143,15 @@ def describe_rated(number: int, total: int, by: str) -> str:
     return f"{number:,} of {counted(total, 'answer')} rated by {by}"
 
 
-def describe_raters(by: str, answers: int, *, checked: int, is_human: bool) -> str:
-    """Whose grades the figures rest on, and who checked them."""
-    grades = {"your file": "grades from your file", "the source": "severities from your file"}
-    text = f"{grades.get(by, f'graded by {by}')} ({counted(answers, 'answer')})"
+def describe_raters(by: str, answers: int, *, judges: Sequence[str] = (), checked: int, is_human: bool) -> str:
+    """Whose grades the figures rest on, and who checked them; `judges` are the models that graded."""
+    given = {"your file": "grades", "the source": "severities"}.get(by)
+    named = describe_names(judges)
+    if given is None:
+        text = f"graded by {named or by}"
+    else:
+        text = f"{given} by {named}, from your file" if named else f"{given} from your file"
+    text = f"{text} ({counted(answers, 'answer')})"
     if is_human:
         return text
     return f"{text}; {counted(checked, 'human label')}" if checked else f"{text}; no human labels"

@@ -10,6 +10,7 @@ from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
 from richter.words._claim_sentences import (
     INCONCLUSIVE,
+    as_sentence,
     describe_gap,
     describe_judge_bias,
     describe_label_change,
@@ -166,14 +167,14 @@ def answer(
     if len(conditions) < 2:
         return _alone(claims)
     lead = [c for c in pairs if c.primary] or pairs  # what a judge gave beside the main measure is no part of it
-    judged = any(c.judged for c in lead if c.estimate is not None)
+    judged = next((c.judged for c in lead if c.judged and c.estimate is not None), "")
     if judged:  # said once of the whole headline, so not again of its parts
         pairs = [dataclasses.replace(c, judged="") for c in pairs]
     if len(conditions) > 2:
         text = _several(pairs, conditions, control)
     else:
         text = _both(pairs, conditions, scale, is_candidate=[*conditions] == [baseline, candidate])
-    text = f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+    text = f"By the judge's grades, {_lowered(text)} {as_sentence(judged)}" if judged else text
     return f"{_describe_changed_by_labels(pairs, scale)} {text}".lstrip()
 
 

@@ -26,9 +26,6 @@ BY_HOW_MUCH = "By how much"
 QUESTIONS = "Questions"
 OTHERS = "Other measures"
 SHARED = "Graded questions"  # the line of two that are not compared
-JUDGE_NAMED = re.compile(
-    r"Graded by (.{1,80}?); nobody checked (?:it|them)\.(?: |$)"
-)  # as a doubt begins; the facts say it
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -42,7 +39,7 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
         (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
-        ("Reason to doubt", printable(JUDGE_NAMED.sub("", str(first.get("doubt") or "")), limit=300)),
+        ("Reason to doubt", printable(str(first.get("doubt") or ""), limit=300)),
         ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2, said=str(first.get("others") or ""))),
@@ -414,16 +411,8 @@ def basis_facts(document: Document) -> list[str]:
     facts = [count(run["items"], "question")] if run.get("items") else []
     if basis:
         text = str(basis).replace("; no human labels", "; not checked by people")
-        if judge := _named_judge(document):
-            text = text.replace("grades from", f"grades by {judge}, from", 1)
         facts.append(printable(text.replace("; ", ", "), limit=200))
     return facts
-
-
-def _named_judge(document: Document) -> str:
-    """The unchecked judge that the doubt on two names."""
-    found = JUDGE_NAMED.match(str((document.get("first_lines") or {}).get("doubt") or ""))
-    return found[1] if found else ""
 
 
 def describe_levels(document: Document) -> str:

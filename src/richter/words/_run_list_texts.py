@@ -8,11 +8,12 @@ from typing import Any, Literal
 from richter.claims import measure_words
 from richter.records import printable
 from richter.words._numbers import interval_words, name, number, percent
+from richter.words._page_texts import is_blocked
 from richter.words._spans import describe_level
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
-Side = Literal["better", "worse", "differ", "alike", "open", ""]
+Side = Literal["better", "worse", "differ", "alike", "open", "blocked", ""]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +50,14 @@ def describe_main_measure(document: Document) -> tuple[str, list[MeasureRow]]:
 def document_side(document: Document) -> Side:
     """The side that a document's main claims are on.
 
-    Of two models the second's: better, worse, alike or open; of more whether any two differ. Empty without a claim.
+    Of two models the second's: better, worse, alike or open; of more whether any two differ. Blocked where a check
+    blocked every comparison; empty without a claim.
     """
     pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
     if not pairs:
         return ""
+    if is_blocked(document):
+        return "blocked"
     sides = {c.get("side") for c in pairs if c.get("primary", True)}
     is_board = len(document.get("conditions") or []) > 2
     decided: list[Side] = [side for side in ("better", "worse") if side in sides]

@@ -33,13 +33,14 @@ function stateOf(run) {
 }
 
 const topBar = (run) => (run.summary && run.summary.bars && run.summary.bars[0]) || null;
-const SIDE_RANK = { worse: 0, better: 1, differ: 2, alike: 3, open: 4 };
+const SIDE_RANK = { worse: 0, better: 1, differ: 2, alike: 3, open: 4, blocked: 5 };
 const SHOWS = {
   all: ["All runs", () => true],
   running: ["Running", (r) => Boolean(r.writing)],
   attention: ["Needs attention", (r) => Boolean(r.error) || (!r.writing && stateOf(r).rank < 5) || Boolean(r.stale)],
   shown: ["Difference shown", (r) => Boolean(r.summary) && ["better", "worse", "differ"].includes(r.summary.side)],
   open: ["Inconclusive", (r) => Boolean(r.summary) && r.summary.side === "open"],
+  blocked: ["Not compared", (r) => Boolean(r.summary) && r.summary.side === "blocked"],
   unmeasured: ["Not measured", (r) => !r.error && !(r.summary && r.summary.answer)],
 };
 const SORTS = {  // column: its title, a value to sort by, and the direction that comes first

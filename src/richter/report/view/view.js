@@ -123,7 +123,10 @@ async function showItems(run, name, query, mine) {
   for (const [from, to] of [["condition", "first"], ["other", "second"]]) if (asked[from] !== undefined) { asked[to] = asked[from]; delete asked[from]; }
   if (asked.first !== undefined && asked.second === undefined) asked.second = "";
   asked.offset = Number(asked.offset || 0);
+  const { summary } = await call(`/api/runs/${run}`);
+  if (mine !== turn) return;
   const source = {
+    compared: !(summary && summary.side === "blocked"),
     find: async (state) => {
       const next = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== undefined && value !== null && typeof value !== "boolean"));
       const found = await call(`/api/runs/${run}/evidence?${next}`);
