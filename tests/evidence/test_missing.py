@@ -53,6 +53,19 @@ def gate_of(dataset: Dataset, *, conditions: tuple[str, ...] = ("a", "b"), value
     return claim_of(dataset, question, is_gate=True)
 
 
+def test_a_pair_says_the_same_beside_other_conditions() -> None:
+    """Missing grades are filled in the pair's own columns: a third condition, its gaps and its order change nothing."""
+    rng = np.random.default_rng(5)
+    value = (rng.random((60, 3)) < (0.9, 0.5, 0.7)).astype(float)
+    value[rng.random((60, 3)) < (0.6, 0.08, 0.05)] = np.nan
+    value[np.isnan(value[:, 1:]).all(axis=1), 0] = np.nan
+    among = dataset_of(outcomes(value, conditions=("z", "a", "b")))
+    alone = dataset_of(outcomes(value[:, 1:]))
+    for policy in ({}, {"unpaired": True}):
+        assert claim_of(among, **policy).interval == claim_of(alone, **policy).interval
+    assert gate_of(among).interval == gate_of(alone).interval
+
+
 # ------------------------------------------------------------------ kinds
 
 

@@ -40,6 +40,17 @@ def test_a_refusal_names_its_conditions_whatever_they_are_called() -> None:
     assert refusals([((name,), reason) for name in "abcdef"]) == [f"a, b, c, d and 2 more: {reason}"]
 
 
+def test_refusals_that_differ_in_numbers_are_one_line_by_hand() -> None:
+    shared = [
+        (("a", "x"), "only 9 of 1,200 shared"),
+        (("x", "b"), "only 12 of 980 shared"),
+        (("c", "d"), "other order"),
+    ]
+    assert refusals(shared) == ["x and each of a, b: only 9 to 12 of 980 to 1,200 shared", "c and d: other order"]
+    chain = [(("a", "b"), "only 1 shared"), (("b", "c"), "only 1 shared"), (("c", "d"), "only 1 shared")]
+    assert refusals(chain) == ["a and b, b and c, c and d: only 1 shared"]
+
+
 def test_a_note_is_its_text_and_keeps_its_kind() -> None:
     note = Note("The score runs from 0 to 5.", "scale")
     assert plain([note]) == ["The score runs from 0 to 5."]

@@ -406,7 +406,7 @@ def _is_paired(asked: Asked) -> bool:
 def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
     """The pairs that a check blocked by the main measure."""
     return tuple(
-        Refused(conditions=c.conditions, reason=f"{c.reason}; {c.remedy}".rstrip("; ").rstrip("."))
+        Refused(conditions=c.conditions, reason=f"{c.reason}. {c.remedy}".rstrip(". "))
         for c in claims
         if c.measure == main and len(c.conditions) == 2 and c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE)
     )

@@ -1,7 +1,8 @@
 """One measure on units: the record that every reader makes and every claim uses, and counts of all pairs at once."""
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from richter.claims._measures import METRICS, Metric
 from richter.errors import InputError
 from richter.records import counted
 
-__all__ = ["Outcomes", "as_errors", "unit_means"]
+__all__ = ["Outcomes", "as_errors", "of_conditions", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -68,6 +69,20 @@ class Outcomes:
                 f"{counted(bad, 'weight is', 'weights are')} zero, negative or missing.",
                 remedy="Weights are above 0; leave items out instead.",
             )
+
+
+def of_conditions(outcomes: Outcomes, names: Sequence[str]) -> Outcomes:
+    """The outcomes of some conditions, which keep their codes' order."""
+    kept = [k for k, name in enumerate(outcomes.conditions) if name in names]
+    code = np.full(len(outcomes.conditions), -1, dtype=np.intp)
+    code[kept] = np.arange(len(kept))
+    rows = np.flatnonzero(code[outcomes.condition] >= 0)
+    changes: dict[str, Any] = {}
+    for name in ("item", "value", "draw", "run", "label", "layer", "chance"):
+        values = getattr(outcomes, name)
+        changes[name] = None if values is None else values[rows]
+    conditions = tuple(outcomes.conditions[k] for k in kept)
+    return dataclasses.replace(outcomes, conditions=conditions, condition=code[outcomes.condition[rows]], **changes)
 
 
 def as_errors(right: Outcomes) -> Outcomes:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from richter.claims import (
     check_weights,
     difference_evidence,
     mean_evidence,
+    of_conditions,
     passes,
     per_success_evidence,
     subgroup_differences,
@@ -116,9 +117,10 @@ def _both_ways(
     dataset: Dataset, question: Question, policy: Policy, ignoring: Evidence, lacking: np.ndarray
 ) -> Evidence:  # fmt: skip
     """The evidence that holds with missing grades ignored and with them at the worse end."""
+    asked = () if policy.adjust else question.conditions  # difficulty is what all conditions see
 
     def fill(some: np.ndarray) -> Evidence:
-        sample = _asked_of(dataset, question, filled_sample(dataset, question.measure, some))
+        sample = _asked_of(dataset, question, filled_sample(dataset, question.measure, some, only=asked))
         return _estimate(dataset, question, policy, sample)
 
     def missing_to_undo(is_shown: Callable[[Evidence], bool]) -> int:
@@ -148,13 +150,22 @@ def lacking_of(dataset: Dataset, question: Question, policy: Policy) -> np.ndarr
 
 
 def filled_sample(
-    dataset: Dataset, measure: str, lacking: np.ndarray, end: Literal["worst", "best"] = "worst"
-) -> Sample:  # fmt: skip
-    """The sample of a measure with missing grades at the worse (or better) end."""
+    dataset: Dataset,
+    measure: str,
+    lacking: np.ndarray,
+    end: Literal["worst", "best"] = "worst",
+    *,
+    only: Sequence[str] = (),
+) -> Sample:
+    """The sample of a measure with missing grades at the worse (or better) end, of all or `only` some conditions."""
     tries = tries_of(measure)
+    values = outcomes_of(dataset, measure if tries is None else "accuracy")
+    if only and values.label is None:  # labels may have been drawn over all conditions
+        values = of_conditions(values, only)
+        lacking = lacking[:, [name in only for name in dataset.conditions]]
+    filled = with_missing_at(values, lacking, end)
     if tries is None:
-        return as_sample(with_missing_at(outcomes_of(dataset, measure), lacking, end))
-    filled = with_missing_at(outcomes_of(dataset, "accuracy"), lacking, end)
+        return as_sample(filled)
     return as_sample(passes(filled, tries.number, every=tries.every))
 
 

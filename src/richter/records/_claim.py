@@ -4,6 +4,7 @@ import dataclasses
 import enum
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -114,16 +115,38 @@ class Refused:
 def refusals(refused: Iterable[tuple[Sequence[str], str]], *, most: int = 4) -> list[str]:
     """A line a reason, with the conditions that it holds for: a reason itself names none of them.
 
-    >>> refusals([(("a", "c"), "only 10 items are shared"), (("b", "c"), "only 10 items are shared")])
-    ['a and c, b and c: only 10 items are shared']
+    Reasons that differ in their numbers only are one line with the smallest and the largest.
+
+    >>> refusals([(("a", "c"), "only 9 items are shared"), (("b", "c"), "only 12 items are shared")])
+    ['c and each of a, b: only 9 to 12 items are shared']
     """
-    whose: dict[str, list[str]] = {}
+    whose: dict[str, list[tuple[Sequence[str], str]]] = {}
     for conditions, reason in refused:
-        whose.setdefault(reason, []).append(" and ".join(conditions))
-    return [
-        f"{', '.join(who[:most])}{f' and {len(who) - most:,} more' if len(who) > most else ''}: {why}"
-        for why, who in whose.items()
-    ]
+        whose.setdefault(NUMBER.sub("0", reason), []).append((conditions, reason))
+    return [f"{_whom([c for c, _ in of], most)}: {_spanning([reason for _, reason in of])}" for of in whose.values()]
+
+
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def _whom(groups: Sequence[Sequence[str]], most: int) -> str:
+    """The conditions of several refusals; one that all pairs have in common is named once."""
+    common = set(groups[0]).intersection(*groups)
+    is_star = len(groups) > 1 and len(common) == 1 and all(len(group) == 2 for group in groups)
+    names = [" and ".join(c for c in group if not is_star or c not in common) for group in groups]
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{f'{common.pop()} and each of ' if is_star else ''}{', '.join(names[:most])}{more}"
+
+
+def _spanning(reasons: Sequence[str]) -> str:
+    """A reason with the least and the largest of each number in reasons that are alike but for these."""
+    spans = []
+    for found in zip(*(NUMBER.findall(reason) for reason in reasons), strict=True):
+        ends = sorted(dict.fromkeys(found), key=lambda text: float(text.replace(",", "")))
+        spans.append(" to ".join(dict.fromkeys((ends[0], ends[-1]))))
+    each = iter(spans)
+    return NUMBER.sub(lambda _: next(each), reasons[0])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

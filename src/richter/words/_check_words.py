@@ -97,7 +97,7 @@ def describe_few_shared(both: int, either: int, *, least: float, examples: Seque
         one, two = (printable(item, limit=40) for item in examples)
         return f"they have no graded question in common (one has {one}, the other {two})"
     share = f"{100 * both / either:.0f}%; at least {100 * least:.0f}% are needed"
-    return f"only {both} of {either} questions are graded in both ({share})"
+    return f"only {both:,} of {either:,} questions are graded in both ({share})"
 
 
 def describe_raters_of(raters: Mapping[str, Mapping[str, int]], *, is_shared: bool) -> str:
