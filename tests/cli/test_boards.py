@@ -67,7 +67,7 @@ def test_the_page_lists_what_was_not_compared(folder: Path, capsys: pytest.Captu
     rows = [f"q{i},{c},{i % 3 % 2}\n" for c, start in starts.items() for i in range(start, start + 60)]
     Path("part.csv").write_text("item,condition,correct\n" + "".join(rows))
     assert run(capsys, "report part.csv -o part.html --md part.md")[0] == 0
-    want = "a and far, b and far: only 10 of 110 questions are graded in both"
+    want = "far and each of a, b: only 10 of 110 questions are graded in both"
     assert f"Not compared: {want}" in run(capsys, "compare part.csv")[1]
     assert f"**not compared** {want}" in Path("part.md").read_text()
     assert "only 10 of 110 questions are" in Path("part.html").read_text()
