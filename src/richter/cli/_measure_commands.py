@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option
 from richter.cli._options import (
     READING,
     command,
     engine_options,
     json_option,
     level_option,
+    margin_option,
     one_of,
     resamples_option,
     seed_option,

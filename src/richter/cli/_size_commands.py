@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option, parse_share
 from richter.cli._options import (
     READING,
     cluster_options,
     command,
     json_option,
     level_option,
+    margin_option,
+    parse_share,
     power_option,
     seed_option,
 )
