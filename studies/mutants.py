@@ -51,7 +51,7 @@ FACTS = (
     "tests/evidence/test_facts.py tests/evidence/test_missing.py tests/wiring/test_removal.py",
 )
 ANSWERS = (
-    "evidence/_answer_questions.py",
+    "evidence/_estimators.py",
     f"{TESTS}control.py tests/evidence/test_checks.py tests/audit/test_page_claims.py",
 )
 MISSING = ("claims/_missing.py", "tests/evidence/test_missing.py")
@@ -89,12 +89,10 @@ PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
 SURFACES = f"{DECIDING} {PAGES}"
 WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
 WHOLE = {
-    "evidence/_answer_questions.py": SURFACES,
-    "evidence/_checks.py": SURFACES,
     "evidence/_calibration_evidence.py": f"{TESTS}ece.py {SURFACES}",
     "evidence/_estimators.py": SURFACES,
     "evidence/_facts.py": SURFACES,
-    "evidence/_policy.py": SURFACES,
+    "evidence/_checks.py": SURFACES,
     "evidence/_severity_evidence.py": WEIGHED,
     "audit/_comparison.py": SURFACES,
     "audit/_gate_check.py": SURFACES,
@@ -105,7 +103,6 @@ WHOLE = {
     "audit/_watch.py": "tests/audit/test_watch.py",
     "claims/_decide.py": f"{DECIDING} {SENTENCES} {TESTS}labels.py",
     "claims/_equivalence.py": DECIDING,
-    "claims/_evidence.py": f"{DECIDING} {SENTENCES}",
     "claims/_question.py": f"{SURFACES} {SENTENCES}",
     "claims/_measures.py": f"{SURFACES} {SENTENCES}",
     "claims/_missing.py": PAGES,
@@ -143,10 +140,10 @@ SAME = {
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
     ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
-    ("evidence/_answer_questions.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
+    ("evidence/_estimators.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
-    ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
-    ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
+    ("claims/_question.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
+    ("claims/_question.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
     ("claims/_question.py", "comparison Gt", "self.known.estimate >"): "what equals the value is never shown to differ",
     ("claims/_missing.py", "constant 1", "reshape(2, -1)"): "numpy takes any negative number",
     ("claims/_missing.py", "operator USub", '"draw"'): "the number of a draw that is missing is not used",

@@ -455,7 +455,7 @@ def test_options_of_severity_and_report_against_a_plan_are_deviations(tmp_path: 
     plan.write_text(new_plan("severity", {"n_resamples": 200}))
     lock_plan(plan)
     opened = richter.open(table)
-    for options in ({"level": 0.8}, {"judge_errors": "independent"}, {"require": ["severity>=3 below 10 per million"]}):
+    for options in ({"level": 0.8}, {"primary": "mean_severity"}, {"require": ["severity>=3 below 10 per million"]}):
         try:
             report = opened.severity(plan=plan, **options)
         except RichterError:

@@ -17,7 +17,7 @@ from richter.claims import (
     one_sided,
     p_value,
 )
-from richter.claims._evidence import joint_freedom
+from richter.claims._question import joint_freedom
 from richter.records import Interval, Verdict
 
 

@@ -64,14 +64,10 @@ OLD = {
     "export": f"--output --table --force --evidence --hub --license --creator --mlflow --wandb {READS}",
     "floors": "--n --error-rate --lipschitz --delta --autocorrelation --cluster-size --intraclass --json",
     "floors data": f"{READS} --seed --level --json",
-    "floors half-life": "--drift --unit --delta --error-rate --lipschitz --json",
-    "floors horizon": "--labels --alpha --c0 --lipschitz --json",
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",
     "floors pipeline": "--stages --error-rate --delta --labels --json",
     "floors presets": "--json",
     "floors published": "--n --n-b --names --level --json",
-    "floors recalibration": "--labels --ece --factor --error-rate --json",
-    "floors transfer": "--shift --shift-lipschitz --delta --error-rate --lipschitz --json",
     "gate": f"--margin --on --baseline --page {VOUCHES} --accept-judge --level {READS} --junit --md --history --json",
     "help": "",
     "import": f"--output {READS} --kind --json",
@@ -103,10 +99,10 @@ OLD = {
     "--questions --phrasings --wordings --uniform --start --retrieval --seed --steps --max-tokens --generator --judge "
     f"--embedding {PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "search show": "--categories --failing --patterns --over --kb --map --json",
-    "severity": f"--control --on --margin {VOUCHES} --min-shared --all --human --judge-errors "
+    "severity": f"--control --on --margin {VOUCHES} --min-shared --all --human "
     f"--plan --any-scale {READS} --traffic --cost --require --resamples --level --seed "
     f"{ENGINE} --json",
-    "size calibration": "--delta --error-rate --lipschitz --stages --power --json",
+    "size calibration": "--delta --error-rate --lipschitz --power --json",
     "size error-rate": "--rate --half-width --below --errors --cluster-size --intraclass --level --json",
     "size gap": f"--margin --discordance --accuracy --phi --pairs --on --cost-item --cost-draw --cluster-size "
     f"--intraclass {READS} --power --level --json",

@@ -244,7 +244,7 @@ def test_options_that_messages_name_are_those_of_python_and_of_the_command_line(
     functions = (richter.open, richter.compare, richter.gate, richter.size, Run.calibration, Run.watch, Run.severity)
     keywords = {name for function in functions for name in inspect.signature(function).parameters}
     named = {"confirm" if name == "yes" else name.replace("-", "_") for name in OPTIONS}
-    assert named - keywords <= {"q", "judge_errors"}  # of `tail` and `severity`, which take further fields
+    assert named - keywords <= {"q"}  # of `tail`, which takes further fields
     assert set(READING) <= {*inspect.signature(richter.open).parameters}
     assert {name.partition(" ")[0] for name in LISTED} == set(COMMANDS)
     assert all(hasattr(richter, name) for name in FUNCTIONS)

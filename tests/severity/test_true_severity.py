@@ -3,13 +3,10 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.trials import fewest_hits, n_trials
-from richter.errors import InputError, TooFewErrors
+from richter.errors import TooFewErrors
 from richter.severity import (
     human_corrected_table,
-    rater_errors,
-    severity_by_confusion,
     severity_by_labels,
-    severity_by_ratings,
     true_difference,
 )
 from severity.laws import geometric
@@ -21,41 +18,8 @@ def truth(b: float, rate: float) -> NDArray[np.float64]:
     return np.concatenate([[1 - rate], rate * geometric(b)])
 
 
-def noisy(confusion: NDArray[np.float64], levels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """One judge who errs as the table says."""
-    drawn = (rng.random((len(levels), 1)) > np.cumsum(confusion, axis=1)[levels]).sum(axis=1)
-    return np.minimum(drawn, 8) / 2
-
-
-def table(stay: float) -> NDArray[np.float64]:
-    """Right with this probability, else off by a step or two."""
-    distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
-    out = np.where(
-        distance == 0, stay, np.where(distance == 1, 2.0, np.where(distance == 2, 1.0, 0.0)) * (1 - stay) / 6
-    )
-    return out / out.sum(axis=1, keepdims=True)
-
-
-def test_a_stated_table_is_undone_by_hand() -> None:
-    # 20% of correct answers are judged 2.0, nothing else errs: 1,000 answers, 700 judged 0, 300 judged 2.0
-    confusion = np.eye(9)
-    confusion[0, 0], confusion[0, 4] = 0.8, 0.2
-    judged = np.repeat([0.0, 2.0], [700, 300])
-    found = severity_by_confusion(judged, confusion, rng=np.random.default_rng(1))
-    # 700 / 0.8 = 875 were correct, 125 errors of 2.0
-    assert found.error_rate.estimate == pytest.approx(0.125, abs=1e-3)
-    assert found.mean.estimate == pytest.approx(0.25, abs=2e-3)
-    assert found.given_error.estimate == pytest.approx(2.0, abs=1e-3)
-    assert found.error_rate.interval.low < 0.125 < found.error_rate.interval.high
-    assert found.b is None
-    with pytest.raises(InputError, match="9 x 9"):
-        severity_by_confusion(judged, np.eye(8), rng=np.random.default_rng(1))
-
-
 def test_judges_without_errors_leave_the_scores_as_they_are(rng: np.random.Generator) -> None:
     scores = rng.choice(9, size=3000, p=truth(0.5, 0.4)) / 2
-    found = severity_by_confusion(scores, np.eye(9), rng=rng)
-    assert found.mean.estimate == pytest.approx(scores.mean(), abs=1e-6)
     labelled = severity_by_labels(scores, scores, rng=rng)
     assert labelled.mean.estimate == pytest.approx(scores.mean(), abs=1e-6)
     assert labelled.at_least["3.0"].estimate == pytest.approx(np.mean(scores >= 3), abs=1e-6)
@@ -69,34 +33,6 @@ def test_the_rare_safe_rate_is_never_of_zero_width() -> None:
     assert row.per_million is None
     assert row.interval.high > 30_000  # 60 labels without an event: about 3 / 60 at most
     assert row.upper > row.interval.low
-
-
-def test_three_ratings_recover_the_table_of_errors_recovers_truth(rng: np.random.Generator) -> None:
-    confusion = table(0.6)
-    levels = rng.choice(9, size=20_000, p=truth(0.3, 0.6))
-    ratings = np.stack([noisy(confusion, levels, rng) for _ in range(3)], axis=1)
-    found = rater_errors(ratings)
-    common = np.bincount(levels, minlength=9) > 800
-    assert np.abs(found - confusion)[common].max() < 0.06
-    with pytest.raises(InputError, match="Two ratings an answer do not identify"):
-        rater_errors(ratings[:, :2])
-    with pytest.raises(TooFewErrors):
-        rater_errors(ratings[:50])
-
-
-@pytest.mark.slow
-def test_three_ratings_cover_rate_and_mean_recovers_truth(rng: np.random.Generator) -> None:
-    confusion, p = table(0.6), truth(0.3, 0.6)
-    hits = {"mean": 0, "rate": 0}
-    trials = n_trials(24)
-    for _ in range(trials):
-        levels = rng.choice(9, size=3000, p=p)
-        ratings = np.stack([noisy(confusion, levels, rng) for _ in range(3)], axis=1)
-        found = severity_by_ratings({"m": ratings}, n_resamples=100, rng=rng)["m"]
-        hits["mean"] += p @ LEVELS in found.mean.interval
-        hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
-    print(hits)
-    assert min(hits.values()) >= fewest_hits(trials, 0.93)
 
 
 @pytest.mark.sampled(1)

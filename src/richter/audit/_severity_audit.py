@@ -18,7 +18,6 @@ from richter.audit._plan import read_plan
 from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._severity_labels import RatedAnswers, rated_answers, with_labels
 from richter.audit._severity_requirements import WORST, ask_requirement, rates_of
-from richter.audit._severity_tables import read_judge_errors, read_traffic
 from richter.claims import (
     METRICS,
     Asked,
@@ -40,7 +39,7 @@ from richter.evidence import (
     run_checks,
     severity_pairs,
 )
-from richter.interop import Source
+from richter.interop import Source, read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Note, Refused, Shown, counted
 from richter.stats import Mapper, in_threads
 from richter.tables import KEY, Dataset, RatingsFile, ReadOptions, read_tables, severity_of, severity_scores
@@ -48,7 +47,6 @@ from richter.tables import KEY, Dataset, RatingsFile, ReadOptions, read_tables, 
 __all__ = ["SeverityReport", "ask_severities", "weigh_scores"]
 
 PRIMARY = "severity_given_error"
-INDEPENDENT = "independent"
 JUDGED = "the judge's grades"
 CORRECTED = "true_severity_given_error"
 
@@ -122,7 +120,6 @@ def weigh_scores(
     costs: Mapping[float, float] | None = None,
     require: Sequence[str] = (),
     human: str | Path | RatingsFile | None = None,
-    judge_errors: str | Path | None = None,
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
     decided: Sequence[Claim] | None = None,
@@ -142,9 +139,7 @@ def weigh_scores(
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations; with
     `status` it is already known where the plan stands, and `deviations` are further ones. The judges' errors are
-    allowed for where they are known: from labels, from three or more ratings an answer with
-    `judge_errors="independent"`, or from a table `judge_errors` (`true`, `judged`, `share`). Pairs have seeds of their
-    own: `mapper` says where they run.
+    allowed for where people labelled answers. Pairs have seeds of their own: `mapper` says where they run.
     """
     policy = Policy(
         missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired,
@@ -155,7 +150,7 @@ def weigh_scores(
         n_resamples=n_resamples or 2000, level=level or DEFAULT_LEVEL, seed=seed, status=status,
     )  # fmt: skip
     if plan is not None:
-        files = {"traffic": traffic, "judge_errors": judge_errors, "human": human}
+        files = {"traffic": traffic, "human": human}
         given = {"n_resamples": n_resamples, "level": level, "primary": primary, "control": control}
         against = [*_files_beside_plan(files), *_vouched(policy), *deviations]
         settings = _planned_settings(settings, plan, source, given, against)
@@ -166,8 +161,8 @@ def weigh_scores(
     policy = dataclasses.replace(policy, severity=settings.for_evidence(mapper))
     scores, rng = severity_scores(tables), np.random.default_rng(settings.seed)
     weighed, answers = severity_pairs(tables, policy.severity), rated_answers(tables, trust_labels=trust_labels)
-    mix = None if traffic is None else _by_row(read_traffic(traffic, scores), scores, answers, tables.item_ids)
-    corrected, skipped = _correct_severities(answers, judge_errors, scores, settings.level, rng)
+    mix = None if traffic is None else _by_row(_read_traffic(traffic, scores), scores, answers, tables.item_ids)
+    corrected, skipped = _correct_severities(answers, settings.level, rng)
     asked: list[Asked] = []
     if decided is None:
         asked = ask_severities(tables, policy, primary=settings.primary, margins=settings.margins, corrected=corrected)
@@ -421,10 +416,7 @@ def _notes(
     if not corrected and tables.counting in ("judge", "given") and scores.judges is not None:
         raters = len(scores.judges)
         why = "two judges cannot tell their own errors" if raters == 2 else "what the judges' errors are is not known"
-        yield (
-            f"All claims are about the judge's grades: {why}. Label some answers (--human), or state the errors "
-            "(--judge-errors)."
-        )
+        yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
 
 
 def _correct_with_severity(tables: Dataset) -> Iterator[str]:
@@ -452,13 +444,9 @@ def _severities(source: Source | Dataset, conditions: Sequence[str]) -> Dataset:
 
 
 def _correct_severities(
-    answers: RatedAnswers, errors: str | Path | None, scores: sev.Scores, level: float, rng: np.random.Generator
+    answers: RatedAnswers, level: float, rng: np.random.Generator
 ) -> tuple[dict[str, sev.TrueSeverity], dict[str, str]]:
-    """Severities with the judges' errors allowed for, by whatever identifies them, and why others have none."""
-    if errors is not None and str(errors) == INDEPENDENT:
-        return _correct_by_ratings(scores, level, rng), {}
-    if errors is not None:
-        return _correct_by_table(errors, answers, scores, level, rng), {}
+    """Severities with the judges' errors allowed for, where people labelled enough, and why others have none."""
     if answers.label is None or np.nanmax(answers.rows.severity) > WORST:
         return {}, {}
     found: dict[str, sev.TrueSeverity] = {}
@@ -475,33 +463,6 @@ def _correct_severities(
         except InputError as error:
             skipped[name] = str(error)
     return found, skipped
-
-
-def _correct_by_ratings(scores: sev.Scores, level: float, rng: np.random.Generator) -> dict[str, sev.TrueSeverity]:
-    """Corrected by three or more ratings an answer, taken as independent."""
-    if scores.judges is None or len(scores.judges) < 3:
-        raise InputError(
-            "--judge-errors independent needs three or more ratings per answer: two do not identify the errors.",
-            remedy="Give a third rating, human labels (--human), or a table of errors.",
-        )
-    own = {name: scores.judges[:, :, j].T for j, name in enumerate(scores.conditions)}
-    return sev.severity_by_ratings(own, groups=scores.groups, level=level, rng=rng)
-
-
-def _correct_by_table(
-    path: str | Path, answers: RatedAnswers, scores: sev.Scores, level: float, rng: np.random.Generator
-) -> dict[str, sev.TrueSeverity]:
-    """Corrected by a stated table of the judges' errors."""
-    if answers.rows.groups is not None:
-        raise InputError(
-            "A stated table of judges' errors allows for no groups.", remedy="Give human labels (--human) instead."
-        )
-    table = read_judge_errors(path)
-    return {
-        name: sev.severity_by_confusion(severity, table, level=level, rng=rng)
-        for name, severity in scores.columns().items()
-        if not np.isnan(severity).all()
-    }
 
 
 def _rates_by_people(study: sev.SeverityStudy, answers: RatedAnswers, level: float) -> dict[str, sev.DeploymentTable]:
@@ -526,3 +487,29 @@ def _by_row(mix: sev.Traffic, scores: sev.Scores, answers: RatedAnswers, items: 
     """A traffic mix with the stratum of every row."""
     of = dict(zip(scores.items, mix.strata, strict=True))
     return dataclasses.replace(mix, strata=[of.get(items[k], "") for k in answers.rows.item])
+
+
+def _read_traffic(path: str | Path, scores: sev.Scores) -> sev.Traffic:
+    """Read a mix: `share` per `domain`, per `tier`, or per both; matched to the items by these columns."""
+    frame = read_frame(path)
+    keys = [c for c in ("domain", "tier") if c in frame.columns]
+    if "share" not in frame.columns or not keys:
+        raise InputError(
+            f"{path}: a traffic mix needs `share` and `domain` or `tier`; it has {', '.join(frame.columns)}.",
+            remedy="Give one row per stratum of your traffic.",
+        )
+    parts = []
+    for key in keys:
+        values = scores.domain if key == "domain" else scores.tier
+        if values is None:
+            raise InputError(f"The scores have no `{key}`, by which {path} weights.", remedy=f"Add a {key} column.")
+        parts.append(values.astype(np.str_))
+    strata = [" / ".join(p) for p in zip(*parts, strict=True)]
+    shares = frame["share"].cast(pl.Float64, strict=False)
+    if shares.null_count() or not shares.is_finite().all() or (shares < 0).any():
+        raise InputError(f"{path}: a share is empty, negative or not a number.", remedy="Shares are 0 or more.")
+    names = frame.select(pl.concat_str([pl.col(k).cast(pl.String).str.strip_chars() for k in keys], separator=" / "))
+    labels = names.to_series().fill_null("").to_list()
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{path}: a stratum has two rows.", remedy="Give each stratum one share.")
+    return sev.Traffic(shares=dict(zip(labels, shares.to_list(), strict=True)), strata=strata)

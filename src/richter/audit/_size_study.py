@@ -31,7 +31,7 @@ from richter.errors import InputError
 from richter.evidence import CHOSEN, Policy, evidence, metric_of, sample_of
 from richter.records import DEFAULT_LEVEL, Note, Result, Unit, of_kind
 from richter.tables import Dataset
-from richter.words._numbers import among
+from richter.words._spans import among
 
 __all__ = [
     "GapSize",

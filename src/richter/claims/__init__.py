@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from richter.claims._decide import *
     from richter.claims._ece_evidence import *
     from richter.claims._equivalence import *
-    from richter.claims._evidence import *
     from richter.claims._gate_limits import *
     from richter.claims._labels import *
     from richter.claims._measures import *
     from richter.claims._missing import *
-    from richter.claims._outcomes import *
     from richter.claims._pairs import *
     from richter.claims._passes import *
     from richter.claims._per_success import *

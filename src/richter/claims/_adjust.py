@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from richter.claims._evidence import Evidence
-from richter.claims._outcomes import Floats, Outcomes
+from richter.claims._measures import Floats, Outcomes
+from richter.claims._question import Evidence
 from richter.claims._units import (
     Sample,
     _by_units,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter._special import chdtrc, gammaln, ndtr, stdtrit
-from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._measures import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.records import Refused, distinct_names
 from richter.stats import average_ranks

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from richter._special import stdtr
-from richter.claims._outcomes import Floats, Outcomes
+from richter.claims._measures import Floats, Outcomes
 from richter.claims._totals import linearised
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError

@@ -10,8 +10,16 @@ import numpy as np
 
 from richter.claims._control import JointTests, in_steps
 from richter.claims._equivalence import equivalence_level, equivalence_p, is_within
-from richter.claims._evidence import Evidence, one_sided, one_sided_level, p_value
-from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked, Relation
+from richter.claims._question import (
+    JUDGE_UNCHECKED,
+    Asked,
+    Blocked,
+    Evidence,
+    Relation,
+    one_sided,
+    one_sided_level,
+    p_value,
+)
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed, size_steps
 from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter._special import ndtr, ndtri, stdtr, stdtrit
-from richter.claims._evidence import Evidence, single_draw_error, single_run_error
+from richter.claims._question import Evidence, single_draw_error, single_run_error
 from richter.records import Interval, Unit, counted
 from richter.stats import EcePath, bin_gaps, ece_limits, ece_path
 from richter.stats._ece import Binning, folded_covariance

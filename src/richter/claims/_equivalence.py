@@ -5,7 +5,7 @@ Two one-sided tests, each at `TAIL` x alpha. Verdicts, p-values, printed interva
 
 from typing import NamedTuple
 
-from richter.claims._evidence import Evidence, one_sided, one_sided_level
+from richter.claims._question import Evidence, one_sided, one_sided_level
 from richter.records import Interval
 
 __all__ = ["OneSidedTest", "equivalence_level", "equivalence_p", "equivalence_size", "is_inside", "is_within"]

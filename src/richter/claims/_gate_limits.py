@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from richter._special import stdtrit
-from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_sided_level
-from richter.claims._outcomes import Codes, Floats
+from richter.claims._measures import Codes, Floats
+from richter.claims._question import LEAST_FREEDOM, Evidence, one_sided_level
 from richter.claims._units import (
     Sample,
     codes_of_groups,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.claims._evidence import Evidence
-from richter.claims._measures import Metric
-from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._measures import Codes, Floats, Metric, Outcomes
+from richter.claims._question import Evidence
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted, printable
 from richter.stats import (

@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from richter.claims._evidence import Evidence, p_value
-from richter.claims._outcomes import Codes, Outcomes
-from richter.claims._question import Blocked
+from richter.claims._measures import Codes, Outcomes
+from richter.claims._question import Blocked, Evidence, p_value
 from richter.claims._subgroups import Subgroup, Subgroups
 from richter.records import Interval
 from richter.words._check_words import BLOCK_REASONS, REMEDIES

@@ -4,8 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from richter.claims._measures import pass_metric
-from richter.claims._outcomes import Floats, Outcomes
+from richter.claims._measures import Floats, Outcomes, pass_metric
 from richter.errors import InputError
 
 __all__ = ["passes"]

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from richter.claims._evidence import Evidence
+from richter.claims._question import Evidence
 from richter.claims._totals import Bills, as_mean_of_logs, as_ratio_of_logs, with_resampled_reach
 from richter.claims._units import Sample, difference_evidence, mean_evidence, weights_of
 from richter.errors import InputError

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from richter._special import stdtr, stdtrit
-from richter.claims._evidence import Evidence
-from richter.claims._measures import Metric
-from richter.claims._outcomes import Codes, Floats
+from richter.claims._measures import Codes, Floats, Metric
+from richter.claims._question import Evidence
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
 from richter.stats import Bools

@@ -6,9 +6,8 @@ import math
 
 from richter._special import ndtri, stdtrit
 from richter.claims._equivalence import OneSidedTest, equivalence_size
-from richter.claims._evidence import LEAST_FREEDOM, Evidence
 from richter.claims._measures import Metric
-from richter.claims._question import Asked
+from richter.claims._question import LEAST_FREEDOM, Asked, Evidence
 from richter.claims._unpaired import rates_needed
 from richter.records import SizeStep
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter._special import fdtrc, ndtr
-from richter.claims._evidence import TOTALS, Evidence
-from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._measures import Codes, Floats, Outcomes
+from richter.claims._question import TOTALS, Evidence
 from richter.claims._totals import linearised, total_evidence
 from richter.claims._units import Sample, as_sample, difference_evidence
 from richter.errors import InputError

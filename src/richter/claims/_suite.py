@@ -4,8 +4,8 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import Evidence, describe_each, joint_freedom, one_sided, one_sided_level
 from richter.claims._measures import Metric
+from richter.claims._question import Evidence, describe_each, joint_freedom, one_sided, one_sided_level
 from richter.errors import InputError
 from richter.records import Interval
 

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from richter._special import stdtrit
-from richter.claims._evidence import TOTALS, Evidence
-from richter.claims._outcomes import Codes, Floats
+from richter.claims._measures import Codes, Floats
+from richter.claims._question import TOTALS, Evidence
 from richter.claims._units import About, Sample, codes_of_groups, difference_evidence, mean_evidence, weights_of
 from richter.claims._unpaired import apart_evidence
 from richter.errors import InputError

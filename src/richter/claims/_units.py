@@ -15,10 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter._special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
-from richter.claims._evidence import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
-from richter.claims._measures import Metric
-from richter.claims._outcomes import Codes, Counts, Floats, Outcomes, RightCounts, count_right, count_shared, unit_means
+from richter.claims._measures import (
+    Codes,
+    Counts,
+    Floats,
+    Metric,
+    Outcomes,
+    RightCounts,
+    count_right,
+    count_shared,
+    unit_means,
+)
+from richter.claims._question import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson

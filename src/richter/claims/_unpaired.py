@@ -10,9 +10,8 @@ import numpy as np
 import scipy
 
 from richter._special import betaincinv, ndtr, ndtri
-from richter.claims._evidence import CountLimits, Evidence, describe_each, joint_freedom
-from richter.claims._measures import Metric
-from richter.claims._outcomes import Floats, Outcomes
+from richter.claims._measures import Floats, Metric, Outcomes
+from richter.claims._question import CountLimits, Evidence, describe_each, joint_freedom
 from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
 from richter.records import DEFAULT_LEVEL, Interval
 from richter.stats import clopper_pearson, find_root, wilson

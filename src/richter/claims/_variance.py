@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._measures import Codes, Floats, Outcomes
 from richter.claims._sizes import units_for
 from richter.claims._units import Sample, as_sample, codes_of_groups
 from richter.errors import InputError

@@ -39,14 +39,10 @@ ALIASES = (
     _alias("draw", "audit --only draw"),
     _alias("export --failing", "search export"),
     _alias("floors data", "size calibration"),
-    _alias("floors half-life", "size calibration"),
-    _alias("floors horizon", "size calibration --horizon", labels="n"),
     _alias("floors next", "label next"),
     _alias("floors pipeline", "size calibration", stages="pipeline", labels="n"),
     _alias("floors presets", "size calibration --preset all"),
     _alias("floors published", "size published"),
-    _alias("floors recalibration", "size calibration", labels="n"),
-    _alias("floors transfer", "size calibration"),
     _alias("floors", "size calibration"),
     _alias("help all", "help"),
     _alias("judge", "audit --only judge"),
@@ -77,12 +73,23 @@ ALIASES = (
 
 # what no command does any more, and why
 PAPERS = "only the papers' own tables and simulations need it: papers/, run but not shipped"
+CALCULATOR = "it computed one formula: in Python richter.floors."
 GONE = {
+    "floors half-life": f"{CALCULATOR}half_life",
+    "floors horizon": f"{CALCULATOR}horizon",
+    "floors recalibration": f"{CALCULATOR}recalibration_rounds",
+    "floors transfer": f"{CALCULATOR}transfer_labels",
     "floors simulate": PAPERS,
     "severity --conditions": PAPERS,
     "severity --full": PAPERS,
+    "severity --judge-errors": "it took raters as independent, or a table as known; human labels correct (--human)",
     "severity --pair": PAPERS,
     "severity --paper": "`richter severity --all` has the paper's slopes and counts",
+    "size calibration --drift": f"{CALCULATOR}half_life",
+    "size calibration --ece": f"{CALCULATOR}recalibration_rounds",
+    "size calibration --horizon": f"{CALCULATOR}horizon",
+    "size calibration --shift": f"{CALCULATOR}transfer_labels",
+    "size calibration --stages": "`--pipeline L1,L2,..` says it with a constant for each stage",
     "tail power": PAPERS,
     "tail test --paper": "nobody reads the LaTeX tables that it wrote",
     "export --paper": "nobody reads the LaTeX tables that it wrote",

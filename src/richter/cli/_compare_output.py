@@ -1,11 +1,14 @@
-"""`richter compare`: is the difference between conditions real?"""
+"""`richter compare`: is the difference between conditions real? Its answer, its tables and its picture."""
 
 import dataclasses
+import math
 import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
@@ -13,19 +16,12 @@ from richter.audit._comparison import changed_items
 from richter.audit._measure_run import RESTATED_DEFAULTS
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import measure_words
-from richter.cli._compare_tables import (
-    condition_chart,
-    condition_table,
-    differing_pairs,
-    faults_table,
-    markdown_table,
-    measures_table,
-    subgroup_table,
-    tier_table,
-)
+from richter.claims import Metric, claim_words, measure_words
 from richter.cli._io import (
+    PLAIN,
+    cells,
     console,
+    grid,
     read_given,
     reading_from,
     split_sources,
@@ -34,22 +30,38 @@ from richter.cli._io import (
     write_text,
 )
 from richter.errors import without_passwords
+from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
-from richter.records import Claim, Verdict, counted, markdown_safe, plain, printable, refusals
+from richter.records import (
+    Claim,
+    Interval,
+    Verdict,
+    at_most,
+    counted,
+    distinct_names,
+    markdown_safe,
+    plain,
+    printable,
+    refusals,
+)
 from richter.report._markdown import how_read
 from richter.store import is_run
 from richter.tables import ReadOptions, as_options
 from richter.words import (
+    CORRECTED,
+    CORRECTED_MEANS,
     NamedData,
     describe_next,
     describe_note,
     describe_pairs,
     describe_registration,
+    describe_span,
     describe_terms,
     describe_verdict,
     lines_below,
 )
 from richter.words._page_texts import describe_leads
+from richter.words._spans import describe_rank_span
 
 ABOUT = {  # what a result is generalised to
     "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -261,3 +273,268 @@ def markdown(report: CompareReport) -> str:
 def _own_notes(claim: Claim) -> list[str]:
     """The notes of a main claim that its sentence does not hold."""
     return [note for note in claim.notes if claim.primary and note not in claim.sentence]
+
+
+SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
+SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
+SHOWN_MODELS = 24  # of a board; beyond, the best
+CHART = 28  # cells of a bar
+BAR = {False: ("─", "●"), True: ("-", "o")}
+
+
+def condition_chart(out: Console, report: CompareReport) -> None:
+    """Print two conditions' accuracy as bars on one scale, each with its interval."""
+    rows = _charted(report)
+    if not rows:
+        return
+    spans = [_right_span(c) for c in rows]
+    low, high = min(s.low for s in spans), max(s.high for s in spans)
+    names = [printable(name) for name in _short(report).values()]
+    wide = max(map(cell_len, names))
+    line, point = BAR[out.options.ascii_only]
+    is_marked = any(row.labels for row in rows)
+    for name, row, span in zip(names, rows, spans, strict=True):
+        reach = (CHART - 1) / ((high - low) or 1.0)
+        first, at, last = (round((v - low) * reach) for v in (span.low, row.accuracy or 0.0, span.high))
+        bar = " " * first + line * (at - first) + point + line * (last - at)
+        right = f"{100 * (row.accuracy or 0.0):.1f}%"
+        ends = f"{100 * span.level:.3g}% CI {100 * span.low:.1f} to {100 * span.high:.1f}"
+        right += CORRECTED * bool(row.labels)
+        out.print(f"  {set_cell_size(name, wide)}  {right:>{6 + is_marked}}  {bar:<{CHART}}  {ends}", soft_wrap=True)
+    _print_mark(out, rows)
+    out.print()
+
+
+def _print_mark(out: Console, rows: Iterable[ConditionSummary]) -> None:
+    """Print what the mark means where a figure has it."""
+    if any(row.labels for row in rows):
+        out.print(f"  {CORRECTED_MEANS}")
+
+
+def _charted(report: CompareReport) -> list[ConditionSummary]:
+    """The conditions of a chart: all of them, or none where one has no share of right answers to draw."""
+    if report.primary not in ("accuracy", "error_rate"):
+        return []
+    lacking = any(pair.first_only or pair.second_only for pair in report.pairs)
+    if lacking and not any(c.apart for c in report.claims if c.primary):  # bars of other questions than the headline's
+        return []
+    rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
+    return rows if len(rows) == len(report.conditions) else []
+
+
+def _right_span(summary: ConditionSummary) -> Interval:
+    """The interval of the share of right answers."""
+    span = summary.error_rate_interval
+    assert span is not None
+    return Interval(low=1 - span.high, high=1 - span.low, level=span.level, method=span.method)
+
+
+def measures_table(out: Console, report: CompareReport) -> None:
+    """Print each measure of two conditions where there are several: values, difference and result."""
+    first, second = (printable(name, limit=24) for name in report.conditions)
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
+    if len(claims) < 2:
+        return
+    rows = []
+    for claim in sorted(claims, key=lambda c: not c.primary):
+        words = measure_words(claim.measure)
+        values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
+        rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
+    out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
+    out.print()
+
+
+def faults_table(out: Console, report: CompareReport) -> None:
+    """Print what rules find in the steps of agents' runs: how often in each condition, and an example."""
+    found = report.went_wrong
+    if found is None:
+        return
+    from richter.words import describe_example, describe_faults  # only where there are steps
+
+    out.print(f"Where it went wrong. {printable(describe_faults(found.runs, len(found.rules)))}", soft_wrap=True)
+    short, rows = _short(report), []
+    for row in found.rules:
+        runs = [f"{n:,} ({100 * n / max(found.runs[name], 1):.0f}%)" for name, n in row.runs.items()]
+        rows.append([row.rule, str(row.severity), *runs, printable(describe_example(row.example), limit=60)])
+    if rows:
+        out.print(grid(["rule", "severity", *(short[name] for name in found.runs), "example"], rows, **PLAIN))
+    out.print()
+
+
+def _difference(claim: Claim) -> str:
+    """A claim's estimate with its interval and level."""
+    span = claim.interval or claim.plain_interval
+    if span is None or claim.estimate is None:
+        return "-"
+    return describe_span(claim_words(claim), claim.estimate, span, is_difference=True)
+
+
+def tier_table(out: Console, report: CompareReport) -> None:
+    """Print each condition with its possible ranks, its share of right answers and other measures, the best first."""
+    short, graded = _short(report), [c for c in report.conditions.values() if c.error_rate is not None]
+    heads, values = _other_measures(report)
+    ranked = [c.name for c in sorted(graded, key=lambda c: c.error_rate or 0.0)] if graded else list(values)
+    level = next((c.error_rate_interval.level for c in graded if c.error_rate_interval is not None), report.level)
+    rows = []
+    for name in ranked[:SHOWN_MODELS]:
+        summary = report.conditions[name]
+        right = "-" if summary.accuracy is None else _right(summary)
+        rows.append([_rank(report.ranks.get(name)), short[name], right, *values[name]])
+    if rows:
+        out.print(grid(["rank", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
+    if len(ranked) > SHOWN_MODELS:
+        out.print(f"  and {len(ranked) - SHOWN_MODELS} more (--json has all)")
+    _print_mark(out, (report.conditions[name] for name in ranked[:SHOWN_MODELS]))
+    out.print()
+
+
+def _right(summary: ConditionSummary) -> str:
+    """The share of right answers with its interval; with no error seen its lower limit."""
+    if summary.error_rate_interval is None:
+        return f"{100 * (summary.accuracy or 0.0):.1f}%"
+    span, mark = _right_span(summary), CORRECTED * bool(summary.labels)
+    return f"{100 * (summary.accuracy or 0.0):.1f}%{mark} ({100 * span.low:.0f} to {100 * span.high:.0f})"
+
+
+def _rate(summary: ConditionSummary) -> str:
+    """An error rate; with no error seen its upper limit, never 0."""
+    if summary.error_rate is None or summary.error_rate_interval is None:
+        return "-"
+    span = summary.error_rate_interval
+    if summary.error_rate == 0:
+        return f"< {at_most(100 * span.high, digits=2)}%"
+    level, mark = f"{100 * span.level:.3g}% CI", CORRECTED * bool(summary.labels)
+    return f"{100 * summary.error_rate:.1f}%{mark} ({level} {100 * span.low:.1f} to {100 * span.high:.1f})"
+
+
+def _rank(span: tuple[int, int] | None) -> str:
+    """The ranks that a condition may have."""
+    if span is None:
+        return "-"
+    return describe_rank_span(*span)
+
+
+def subgroup_table(out: Console, report: CompareReport) -> None:
+    """Print each subgroup's difference by itself and partly pooled."""
+    lead = _lead_words(report)
+
+    def shown(value: float | None, interval: Interval | None) -> str:
+        if value is None or interval is None:
+            return "-"
+        return describe_span(lead, value, interval, is_difference=True)
+
+    for found in report.subgroups:
+        rows = (
+            [*cells("{r.name:30}|{r.n:,}", s), shown(s.estimate, s.interval), shown(s.pooled, s.pooled_interval)]
+            for s in found.subgroups
+        )
+        first, second = (printable(name, limit=24) for name in found.conditions)
+        out.print(grid(["subgroup", "questions", f"{second} - {first}, unadjusted", "partly pooled"], rows, box=None))
+
+
+def condition_table(out: Console, report: CompareReport) -> None:
+    """Print each condition's error rate and calibration."""
+    graded = [c for c in report.conditions.values() if c.error_rate is not None]
+    short, columns = _short(report), "{rate}|{r.ece:.3f} ({r.ece_debiased:.3f})"
+    rows = [
+        [short[c.name], f"{c.n:,}", *cells(columns, c, rate=_rate(c)), _ece_interval(c)]
+        for c in sorted(graded, key=lambda c: c.error_rate or 0.0)
+    ]
+    if rows:
+        out.print(grid("name|n|error rate|ECE (debiased)|ECE interval", rows, box=None))
+    _print_mark(out, graded)
+
+
+def _ece_interval(summary: ConditionSummary) -> str:
+    span = summary.ece_interval
+    return "-" if span is None else f"{100 * span.level:.3g}% CI {span.low:.3f} to {span.high:.3f}"
+
+
+def differing_pairs(out: Console, report: CompareReport) -> None:
+    """Print the pairs that differ, the best condition first and of many pairs only its own."""
+    pairs = _differing(report.of(report.primary), report.measures.get(report.primary, {}))
+    shown = pairs if len(pairs) <= SHOWN_PAIRS else [row for row in pairs if row[0] == pairs[0][0]]
+    short = _short(report)
+    rows = [_pair_row(short[better], short[worse], better, claim) for better, worse, claim in shown[:SHOWN_PAIRS]]
+    if rows:
+        out.print()
+        out.print(grid("pairs that differ, best first|by|p, adjusted", rows, **PLAIN))
+    if len(pairs) > len(rows):
+        out.print(f"  … and {counted(len(pairs) - len(rows), 'pair')} more (--json has all)")
+    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
+        own = report.of(measure)
+        text = f"{sum(c.verdict in SHOWN for c in own):,} of {len(own):,} pairs differ (--json has all)"
+        out.print(printable(f"{measure.replace('_', ' ')}: {text}"))
+
+
+def _differing(claims: Iterable[Claim], values: Mapping[str, float | None]) -> list[tuple[str, str, Claim]]:
+    """The better and the worse condition of each pair that differs, with its claim, the best condition first."""
+    rows = []
+    for claim in claims:
+        if claim.verdict not in SHOWN or claim.estimate is None:
+            continue
+        is_gain = (claim.estimate > 0) == (claim.better == "higher")
+        worse, better = claim.conditions if is_gain else claim.conditions[::-1]
+        place = values.get(better) or 0.0
+        rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), (better, worse, claim)))
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _pair_row(better_name: str, worse_name: str, better: str, claim: Claim) -> list[str]:
+    """A row of pairs: the better condition minus the other, or over it."""
+    words, span = claim_words(claim), claim.interval or claim.plain_interval
+    assert span is not None
+    gap, ends = claim.estimate or 0.0, [span.low, span.high]
+    if better != claim.conditions[1]:
+        gap, *ends = [-x / (1 + x) if words.suffix == "%" and math.isfinite(x) else -x for x in (gap, *ends[::-1])]
+    turned = Interval(low=ends[0], high=ends[1], level=span.level, method=span.method)
+    by = describe_span(words, gap, turned, is_difference=True)
+    return [f"{better_name} better than {worse_name}", by, _p(claim.p_adjusted) or "-"]
+
+
+def _p(value: float | None) -> str | None:
+    """A p-value; below one in ten thousand its size says nothing."""
+    return None if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def _lead_words(report: CompareReport) -> Metric:
+    """The words of the differences on the primary measure."""
+    return next((claim_words(c) for c in report.of(report.primary)), measure_words(report.primary))
+
+
+def _short(report: CompareReport) -> dict[str, str]:
+    """Names in few characters that stay distinct."""
+    names = [printable(name) for name in report.conditions]
+    return dict(zip(report.conditions, distinct_names(names), strict=True))
+
+
+def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
+    """The measures that have no columns of their own, and each condition's values in them."""
+    others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
+    known = {m: [x for x in row.values() if x is not None] or [0.0] for m, row in others.items()}
+    words = {m: measure_words(m).telling(min(row), max(row)) for m, row in known.items()}
+    lead = others.get(report.primary, {})  # best first where the claims are on one of these
+    better = next((c.better for c in report.of(report.primary)), "higher")
+    ranked = sorted(report.conditions, key=lambda n: (lead.get(n) or 0.0) * (1 if better == "lower" else -1))
+    values = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in ranked}
+    return [measure_words(m).noun for m in others], values
+
+
+def _value(words: Metric, value: float | None) -> str:
+    """One condition's value, in the unit of the sentences."""
+    return "-" if value is None else f"{words.amount(value)}{words.unit}"
+
+
+def markdown_table(report: CompareReport) -> list[str]:
+    """The lines of a Markdown table of the conditions: accuracy and error rate where graded, and other measures."""
+    conditions = report.conditions.values()
+    heads, values = _other_measures(report)
+    graded = any(c.error_rate is not None for c in conditions)
+    heads = ["name", *(["n", "accuracy", "error rate"] if graded else []), *heads]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for c in conditions:
+        right = "-" if c.accuracy is None else f"{c.accuracy:.1%}{CORRECTED * bool(c.labels)}"
+        own = [text.replace(CORRECTED, f"\\{CORRECTED}") for text in (right, _rate(c))]
+        row = [*([f"{c.n:,}", *own] if graded else []), *values[c.name]]
+        lines.append(f"| {' | '.join([markdown_safe(c.name), *row])} |")
+    return [*lines, *(["", f"\\{CORRECTED_MEANS}"] if any(c.labels for c in conditions) else [])]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option, parse_weights
 from richter.cli._options import (
     READING,
     AboutChoice,
@@ -13,7 +12,9 @@ from richter.cli._options import (
     engine_options,
     json_option,
     level_option,
+    margin_option,
     md_option,
+    parse_weights,
     resamples_option,
     seed_option,
 )

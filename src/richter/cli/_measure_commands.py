@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option
 from richter.cli._options import (
     READING,
     command,
     engine_options,
     json_option,
     level_option,
+    margin_option,
     one_of,
     resamples_option,
     seed_option,
@@ -36,11 +36,6 @@ from richter.cli._options import (
 )
 @click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
 @click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
-@click.option(
-    "--judge-errors",
-    metavar="TABLE",
-    help="Table of true, judged, share; or `independent` with three ratings per answer.",
-)
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--any-scale", is_flag=True, help="Severities may exceed 4: no law, no rates at levels.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")

@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 from richter.claims import measure_words
 from richter.records import counted, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, rail, verdict_word
-from richter.words._numbers import among, number
 from richter.words._page_texts import describe_claim_row
+from richter.words._spans import among, number
 
 LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most

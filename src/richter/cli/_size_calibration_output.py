@@ -31,30 +31,13 @@ class _Asked:
     delta: float
     error_rate: float
     lipschitz: float
-    stages: int
     power: float
     n: int | None
     pipeline: str | None
     groups: int
     min_share: float | None
     preset: str | None
-    drift: float | None
-    unit: str
-    ece: float | None
-    factor: float
-    shift: float | None
-    shift_lipschitz: float | None
-    horizon: bool
-    alpha: float
-    c0: float
     correlation: dict[str, Any]
-
-    @property
-    def labels(self) -> int:
-        """The labels that there are."""
-        if self.n is None:
-            raise click.UsageError("Give --n, the labels that there are.")
-        return self.n
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,22 +89,14 @@ def _answers(asked: _Asked) -> Iterator[_Answer]:
     else:
         yield _labels_needed(asked)
     if asked.n is not None:
-        yield _resolved(asked)
-    for is_asked, answer in (
-        (asked.pipeline is not None, _labels_of_stages),
-        (asked.horizon, _largest_model),
-        (asked.drift is not None, _time_it_holds),
-        (asked.ece is not None, _rounds_shown),
-        (asked.shift is not None, _labels_of_transfer),
-    ):
-        if is_asked:
-            yield answer(asked)
+        yield _resolved(asked, asked.n)
+    if asked.pipeline is not None:
+        yield _labels_of_stages(asked)
 
 
 def _labels_needed(asked: _Asked) -> _Answer:
     """Labels to estimate or detect a calibration error, as many more as correlated labels take."""
-    smooth = asked.lipschitz if asked.stages == 1 else asked.lipschitz**asked.stages + 1
-    needed = floors.labels_needed(asked.delta, asked.error_rate, lipschitz=smooth, power=asked.power)
+    needed = floors.labels_needed(asked.delta, asked.error_rate, lipschitz=asked.lipschitz, power=asked.power)
     effective = floors.effective_n(1, **asked.correlation) if any(asked.correlation.values()) else 1.0
     names = ("estimation", "detection_test", "detection_claim")
     counts = {name: count for name in names if (count := getattr(needed, name)) is not None}
@@ -142,9 +117,9 @@ def _labels_needed(asked: _Asked) -> _Answer:
     return _Answer(fields={"labels_needed": needed, "labels": needed.estimation}, shown=shown)
 
 
-def _resolved(asked: _Asked) -> _Answer:
+def _resolved(asked: _Asked, labels: int) -> _Answer:
     """What the labels at hand resolve."""
-    labels, rate, smooth = asked.labels, asked.error_rate, asked.lipschitz
+    rate, smooth = asked.error_rate, asked.lipschitz
     n = max(1, int(floors.effective_n(labels, **asked.correlation)))
     passive = floors.passive_floor(n, rate, lipschitz=smooth).value
     accuracy, gap = (floors.accuracy_floor(n, rate, conditions=k) for k in (1, 2))
@@ -216,57 +191,6 @@ def _labels_of_stages(asked: _Asked) -> _Answer:
         fields["depth_limit"] = depth
         shown.append(f"{asked.n:,} labels verify {'any depth' if depth is None else f'at most {depth} such stages'}.")
     return _Answer(fields={"pipeline": fields}, shown=shown)
-
-
-def _largest_model(asked: _Asked) -> _Answer:
-    """The model size beyond which the labels cannot verify a gap as large as the error rate."""
-    labels, alpha = asked.labels, asked.alpha
-    result = floors.horizon(labels, alpha=alpha, c0=asked.c0, lipschitz=asked.lipschitz)
-    exponents = {"exponents": floors.scaling_exponents(alpha), "stream": floors.dynamics_exponent(alpha)}
-    text = (
-        f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
-        f"is {result.active_rate.value:.3g} (not proved). Labels grow as N^{alpha:g} for detection and "
-        f"N^{2 * alpha:g} for estimation."
-    )
-    return _Answer(fields={"horizon": result.to_dict() | exponents}, shown=[text])
-
-
-def _time_it_holds(asked: _Asked) -> _Answer:
-    """How long a verification holds under drift, and the labels that keep it up."""
-    assert asked.drift is not None
-    result = floors.half_life(asked.delta, asked.drift, error_rate=asked.error_rate, lipschitz=asked.lipschitz)
-    unit = printable(asked.unit)
-    text = (
-        f"A result to {100 * asked.delta:g} points holds for {result.expires_after:.3g} {unit}s. To keep it up "
-        f"you need {result.labels_per_unit:,.0f} labels per {unit} ({RATE})."
-    )
-    return _Answer(fields={"half_life": result.to_dict() | {"unit": asked.unit}}, shown=[text])
-
-
-def _rounds_shown(asked: _Asked) -> _Answer:
-    """Rounds of recalibration after which the labels no longer show an improvement."""
-    assert asked.ece is not None
-    result = floors.recalibration_rounds(asked.labels, asked.ece, error_rate=asked.error_rate, factor=asked.factor)
-    text = f"After {result.rounds} rounds {asked.labels:,} labels cannot show a further improvement ({RATE})."
-    return _Answer(fields={"recalibration": result}, shown=[text])
-
-
-def _labels_of_transfer(asked: _Asked) -> _Answer:
-    """Labels for a fine-tuned model whose parent was verified, against a fresh audit."""
-    assert asked.shift is not None
-    result = floors.transfer_labels(
-        asked.shift,
-        asked.delta,
-        error_rate=asked.error_rate,
-        lipschitz=asked.lipschitz,
-        shift_lipschitz=asked.shift_lipschitz,
-    )
-    text = (
-        f"Building on the verified parent {'saves labels' if result.helps else 'saves nothing'}: "
-        f"{result.with_transfer:,} labels for the change to {asked.shift:g}, {result.from_scratch:,} for a fresh audit "
-        f"to {asked.delta:g} ({RATE})."
-    )
-    return _Answer(fields={"transfer": result}, shown=[text])
 
 
 def _labels_of_groups(asked: _Asked) -> _Answer:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option, parse_share
 from richter.cli._options import (
     READING,
     cluster_options,
     command,
     json_option,
     level_option,
+    margin_option,
+    parse_share,
     power_option,
     seed_option,
 )
@@ -68,7 +69,6 @@ def size() -> None:
 @click.option(
     "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
 )
-@click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
 @click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labels that there are: say what they resolve.")
 @click.option("--autocorrelation", type=float, help="Labels in sequence whose correlation at lag k is rho^k.")
 @cluster_options
@@ -82,19 +82,6 @@ def size() -> None:
     type=click.Choice(["all", "eu-ai-act", "fda-samd", "nist-rmf"]),
     help="The paper's reading of a regulation.",
 )
-@click.option(
-    "--drift", type=float, help="How fast the calibration error may change: say how long a verification holds."
-)
-@click.option("--unit", default="month", help="The unit of time of --drift.")
-@click.option(
-    "--ece", type=float, help="Calibration error now: say how many rounds of recalibration N labels can show."
-)
-@click.option("--factor", type=float, default=0.5, help="What a round of recalibration leaves of it.")
-@click.option("--shift", type=float, help="Accuracy wanted for the change by fine-tuning a model that was verified.")
-@click.option("--shift-lipschitz", type=float, help="Smoothness of that change. By default the model's.")
-@click.option("--horizon", is_flag=True, help="Say up to which model size N labels suffice.")
-@click.option("--alpha", type=float, default=0.5, help="With --horizon: the error rate falls as c0 N^-alpha.")
-@click.option("--c0", type=float, default=1.0, help="With --horizon.")
 @click.option(
     "--phase", is_flag=True, help="With data: how many labels show miscalibration, in parts of your own grades."
 )
@@ -119,10 +106,6 @@ def size_calibration() -> None:
       richter size calibration --min-share 0.1 --groups 4 --delta 0.03
       richter size calibration --preset eu-ai-act
       richter size calibration --pipeline 2,inf               a retriever jumps: unverifiable
-      richter size calibration --drift 0.01 --unit month
-      richter size calibration --n 14000 --ece 0.10
-      richter size calibration --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
-      richter size calibration --n 14000 --horizon
       richter size calibration grades.csv                     what these grades show
       richter size calibration grades.csv --phase             how many labels it takes to see it
     """

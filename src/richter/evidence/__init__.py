@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.evidence._answer_questions import *
     from richter.evidence._calibration_evidence import *
     from richter.evidence._checks import *
     from richter.evidence._estimators import *
     from richter.evidence._facts import *
     from richter.evidence._judge_facts import *
-    from richter.evidence._policy import *
     from richter.evidence._severity_evidence import *
 
 lazy(__name__)

@@ -15,8 +15,8 @@ from richter.claims import (
     ece_side,
 )
 from richter.errors import InputError
+from richter.evidence._checks import Policy
 from richter.evidence._facts import confident_counts, graded_rows, once
-from richter.evidence._policy import Policy
 from richter.stats import Bools
 from richter.tables import Dataset, judges_of
 

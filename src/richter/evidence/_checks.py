@@ -1,14 +1,17 @@
-"""Every check between data and evidence, in one list: each gives notes and at most one block.
+"""What the user vouches for, and every check between data and evidence: each gives notes and at most one block.
 
 A check that is added here works in every command at once.
 """
 
+from __future__ import annotations
+
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims import About, Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     RaterShares,
@@ -26,8 +29,8 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._judge_facts import bait_counts, obeyed_orders, rule_contrast, rule_level
-from richter.evidence._policy import Policy
-from richter.records import Note, of_kind, refusals
+from richter.records import DEFAULT_LEVEL, Note, of_kind, refusals
+from richter.stats import Mapper, in_threads
 from richter.tables import Dataset
 from richter.words import (
     BLOCK_REASONS,
@@ -42,7 +45,72 @@ from richter.words import (
     describe_rule_level,
 )
 
-__all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
+if TYPE_CHECKING:
+    from richter.severity import Recipe
+
+__all__ = [
+    "CHECKS",
+    "CHOSEN",
+    "MISSING",
+    "Finding",
+    "MissingPolicy",
+    "Policy",
+    "SeveritySettings",
+    "compares_within_raters",
+    "has_own_items",
+    "is_unpaired",
+    "shared_by",
+]
+
+MissingPolicy = Literal["both-ways", "shared", "at-random"]
+MISSING: tuple[str, ...] = get_args(MissingPolicy)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SeveritySettings:
+    """How slopes and pairs of severities are estimated: resampling, a recipe of slopes (None: the usual), a control."""
+
+    recipe: Recipe | None = None
+    control: str | None = None
+    max_error_gap: float = 0.05
+    n_resamples: int = 2000
+    level: float = DEFAULT_LEVEL
+    seed: int = 0
+    mapper: Mapper = dataclasses.field(default=in_threads, compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the user states beside the question.
+
+    `missing`: a claim must hold with missing grades ignored and with them at the worse end (`both-ways`); they are
+    another design (`shared`), or lost at random; None is as a plan has it, else both ways. `is_gate`: limits never fall
+    short, an unconfirmed reading blocks, and no absence counts as a design. `unpaired` takes conditions as independent
+    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names.
+    `adjust` and `suite` change how the main measure's differences are estimated. `tried`
+    attempts are stated, of which the best is on show.
+    """
+
+    about: About = "new-items"
+    missing: MissingPolicy | None = None
+    is_gate: bool = False
+    unpaired: bool = False
+    trust_ids: bool = False
+    trust_raters: bool = False
+    trust_labels: bool = False
+    trust_reading: bool = False
+    min_shared: float = 0.5
+    chance: float | None = None
+    adjust: bool = False
+    suite: Mapping[str, float] | None = None
+    tried: int = 1
+    severity: SeveritySettings = SeveritySettings()
+
+    @property
+    def is_both_ways(self) -> bool:
+        """Whether a claim must hold with missing grades ignored and with them at the worse end."""
+        return self.missing in (None, "both-ways")
+
 
 RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
 MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results

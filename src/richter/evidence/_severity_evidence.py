@@ -9,8 +9,8 @@ import numpy as np
 
 from richter.claims import Blocked, Evidence, Metric, Outcomes, Question, as_judged
 from richter.errors import InputError
+from richter.evidence._checks import Policy, SeveritySettings
 from richter.evidence._facts import metric_of, once, sample_of
-from richter.evidence._policy import Policy, SeveritySettings
 from richter.records import Unit
 from richter.stats import Floats, Indices
 from richter.tables import Dataset

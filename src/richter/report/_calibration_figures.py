@@ -15,7 +15,7 @@ from richter.words._figure_texts import (
     describe_regimes,
     describe_reliability,
 )
-from richter.words._numbers import name
+from richter.words._spans import name
 
 SOURCES = {
     "sem1": "all repeats (Sem1)",

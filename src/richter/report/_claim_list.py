@@ -9,7 +9,6 @@ from richter.claims import JUDGE_UNCHECKED
 from richter.records import printable
 from richter.report._terms import with_terms
 from richter.words import SIDES, describe_sizes, rail, verdict_word
-from richter.words._numbers import name
 from richter.words._page_texts import (
     best_first,
     claim_numbers,
@@ -23,6 +22,7 @@ from richter.words._page_texts import (
     turn_claim,
     verdict_of,
 )
+from richter.words._spans import name
 
 EACH = 6  # claims of a group that are listed; the rest unfold
 MOST_CLAIMS = 100  # of a group that the page holds; JSON has all

@@ -13,7 +13,7 @@ from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 from richter.report._tokens import light_colours
-from richter.words._numbers import percent as percent_words
+from richter.words._spans import percent as percent_words
 
 __all__ = ["Figure", "figure_svg"]
 

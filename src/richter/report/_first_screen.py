@@ -9,7 +9,6 @@ from richter.records import printable
 from richter.report._claim_list import claim_groups, comparison_of, lead_pair, pair_claims
 from richter.report._measure_table import measure_table
 from richter.report._terms import LEVEL_TERMS, with_names, with_terms
-from richter.words._numbers import name
 from richter.words._page_texts import (
     basis_facts,
     describe_changes,
@@ -27,6 +26,7 @@ from richter.words._page_texts import (
     run_title,
     summary_lines,
 )
+from richter.words._spans import name
 
 
 def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:

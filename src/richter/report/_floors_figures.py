@@ -16,15 +16,13 @@ from richter.words._figure_texts import (
     describe_drawn,
     describe_flips,
     describe_rank_heading,
-    describe_rank_span,
     describe_ranking,
     describe_ranking_heading,
     describe_severe_axis,
     describe_with_levels,
 )
-from richter.words._numbers import name
 from richter.words._page_texts import board_names, is_blocked
-from richter.words._spans import describe_level, digits_by_width
+from richter.words._spans import describe_level, describe_rank_span, digits_by_width, name
 
 SHOWN = ("verified", "refuted")
 MOST_RANKED = 10  # models of a ranking; the table of measures has all

@@ -15,7 +15,7 @@ from richter.words._figure_texts import (
     describe_overcall,
     describe_screening,
 )
-from richter.words._numbers import name
+from richter.words._spans import name
 
 SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}
 

@@ -20,8 +20,8 @@ from richter.words import (
     rail,
     verdict_word,
 )
-from richter.words._numbers import count, interval_words, number, percent
 from richter.words._page_texts import describe_warnings, signature_rows
+from richter.words._spans import count, interval_words, number, percent
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from richter.claims import JUDGE_UNCHECKED
 from richter.report._claim_list import bar_of, comparison_of, control_of, side_of
-from richter.words._numbers import name
 from richter.words._page_texts import (
     Ends,
     best_first,
@@ -20,6 +19,7 @@ from richter.words._page_texts import (
     measure_amount,
     rail_words,
 )
+from richter.words._spans import name
 
 Document = Mapping[str, Any]
 

@@ -33,7 +33,6 @@ from richter.report._tokens import tokens_css
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 from richter.words import GLOSSARY
-from richter.words._numbers import name
 from richter.words._page_texts import (
     BY_HOW_MUCH,
     SHARED,
@@ -47,6 +46,7 @@ from richter.words._page_texts import (
     method_rows,
     signature_rows,
 )
+from richter.words._spans import name
 
 __all__ = ["render_report", "write_report"]
 

@@ -13,7 +13,7 @@ from richter.words._figure_texts import (
     describe_patterns,
     describe_steps,
 )
-from richter.words._numbers import name
+from richter.words._spans import name
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = draw.Key(name="others", colour="var(--c6)")

@@ -19,7 +19,7 @@ from richter.words._figure_texts import (
     describe_mechanisms,
     describe_rates_figure,
 )
-from richter.words._numbers import name, number
+from richter.words._spans import name, number
 
 MOST_DOMAINS = 40
 MOST_COLUMNS = 6

@@ -19,7 +19,7 @@ from richter.report._timelines import SHOWN_TEXT, attach_runs, run_frames
 from richter.report._visible_text import shorten
 from richter.store import RunLike, open_ledger
 from richter.tables import Dataset, most_rated, tables_of
-from richter.words._numbers import name
+from richter.words._spans import name
 
 __all__ = ["Evidence", "read_evidence"]
 

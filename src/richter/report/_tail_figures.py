@@ -7,7 +7,7 @@ from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, figure, leading, panels_by
 from richter.report._svg import Axis, Mark, Panel, lanes
 from richter.words._figure_texts import GATES, describe_excesses, describe_gates, describe_stability
-from richter.words._numbers import name
+from richter.words._spans import name
 
 OUTCOMES = {
     "passed": Key(name="passed", colour="var(--better)"),

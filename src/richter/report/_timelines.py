@@ -13,7 +13,7 @@ from richter.records import printable
 from richter.report._visible_text import shorten
 from richter.tables import KEY, Dataset
 from richter.trajectories import MAX_STEPS, MAX_TEXT
-from richter.words._numbers import name
+from richter.words._spans import name
 
 MAX_STEPS_SENT = 6_000  # of all runs together
 MAX_SHOWN_STEPS = 40  # of a run: its first ones, and those around its faults

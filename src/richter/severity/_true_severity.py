@@ -1,13 +1,11 @@
 """Severities behind noisy judges: rates, means and b as people would rate, with the judges' errors in the limits.
 
-Judges who err at random make errors look graver or lighter than they are, and no number of answers mends it. What
-identifies their errors: human labels on some answers, three or more ratings an answer whose errors are independent, or
-a stated table of errors. Two exchangeable judges alone do not.
+Judges who err at random make errors look graver or lighter than they are, and no number of answers mends it. Human
+labels on some answers identify their errors.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,15 +23,11 @@ from richter.stats._bootstrap import percentiles
 
 __all__ = [
     "TrueSeverity",
-    "rater_errors",
-    "severity_by_confusion",
     "severity_by_labels",
-    "severity_by_ratings",
     "true_difference",
 ]
 
 MIN_LABELS = 30
-MIN_ABOVE_M_MIN = 30
 MIN_ERRORS = 120
 
 
@@ -221,161 +215,6 @@ def _resampled_cells(times: Ints, unit: Indices, cell: NDArray[Any], cells: int,
     size = times.shape[1]
     by_unit = np.bincount(unit * cells + cell, weights=weight, minlength=size * cells).reshape(size, cells)
     return np.asarray(times.astype(np.float64) @ by_unit)
-
-
-def severity_by_confusion(
-    judged: ArrayLike,
-    confusion: ArrayLike,
-    *,
-    m_min: float = PLANNED_M_MIN,
-    basis: str = "corrected by a stated table of the judges' errors",
-    n_resamples: int = 500,
-    level: float = 0.95,
-    rng: np.random.Generator,
-) -> TrueSeverity:
-    """Severities behind judged ones, by a known table: row t of the 9 x 9 `confusion` is how true level t is judged.
-
-    The shares p of true levels maximise the likelihood of the judged counts, sum over h of c_h log(sum_t p_t C_th), by
-    expectation-maximisation; limits by resampling the counts. The table is taken as known: its own error is not in
-    them.
-    """
-    table = _check_confusion(confusion)
-    index = snap(judged).ravel()
-    counts = np.bincount(index[index >= 0], minlength=9).astype(np.float64)
-    n = int(counts.sum())
-    if n == 0:
-        raise InputError("No answer is rated.", remedy="Give at least one severity.")
-    drawn = np.vstack([counts, rng.multinomial(n, counts / n, size=n_resamples)])
-    shares = _unmix_shares(drawn / n, table)
-    blocked = _why_no_slope(n, shares[0], m_min)
-    return _summarise_shares(shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=blocked, level=level)
-
-
-def _why_no_slope(n: int, shares: Floats, m_min: float) -> str | None:
-    """Why there is no slope, where too few of the true levels lie at or above m_min."""
-    above = n * float(shares[level_index(m_min) :].sum())
-    why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {MIN_ABOVE_M_MIN} are needed"
-    return why if above < MIN_ABOVE_M_MIN else None
-
-
-def _check_confusion(confusion: ArrayLike) -> Floats:
-    table = np.asarray(confusion, dtype=np.float64)
-    if table.shape != (9, 9) or (table < 0).any() or not np.allclose(table.sum(axis=1), 1, atol=1e-6):
-        raise InputError(
-            "A table of judges' errors needs 9 x 9 shares, each row summing to 1.",
-            remedy="Row t says how an answer of true level t (0, 0.5, .. 4) is judged.",
-        )
-    return table
-
-
-def _unmix_shares(seen: Floats, table: Floats, *, steps: int = 300) -> Floats:
-    """Shares of true levels behind rows of judged shares: expectation-maximisation, all rows at once."""
-    shares = np.full_like(seen, 1 / 9)
-    for _ in range(steps):
-        expected = np.maximum(shares @ table, 1e-300)
-        shares = shares * ((seen / expected) @ table.T)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def rater_errors(ratings: ArrayLike, *, steps: int = 500) -> Floats:
-    """The 9 x 9 table of errors of exchangeable raters, from three or more ratings an answer (answers x raters).
-
-    A latent class model (Dawid and Skene 1979) with one table for all: given the true level, ratings are independent.
-    That is what three ratings can identify and two cannot; raters who share their mistakes break it, and then the table
-    is too kind. Started from a table that errs by little, which settles which class is which level.
-    """
-    levels = snap(ratings)
-    if levels.ndim != 2 or levels.shape[1] < 3:
-        raise InputError(
-            "Two ratings an answer do not identify the raters' errors.",
-            remedy="Give three or more ratings an answer, human labels, or a stated table of errors.",
-        )
-    full = levels[(levels >= 0).sum(axis=1) >= 3]
-    if len(full) < 9 * MIN_LABELS:
-        raise TooFewErrors(
-            f"{len(full)} answers with three ratings are too few: {9 * MIN_LABELS} are needed.",
-            n=len(full),
-            needed=9 * MIN_LABELS,
-        )
-    patterns, which = _vote_patterns(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1))
-    return _fit_rater_errors(patterns, np.bincount(which), steps=steps)
-
-
-def _vote_patterns(votes: Ints) -> tuple[Floats, Indices]:
-    """The different rows of answers' votes by level (answers x 9), and which of them each answer has."""
-    patterns, which = np.unique(votes, axis=0, return_inverse=True)
-    return patterns.astype(float), which.ravel()
-
-
-def _fit_rater_errors(patterns: Floats, times: Ints, *, start: Floats | None = None, steps: int = 500) -> Floats:
-    """The table of errors behind patterns of votes seen so many times, by expectation-maximisation."""
-    patterns, times = patterns[times > 0], times[times > 0]
-    distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
-    table = 0.5**distance if start is None else start
-    table = table / table.sum(axis=1, keepdims=True)
-    share = times @ patterns / (times @ patterns).sum()
-    for _ in range(steps):
-        log_p = np.log(np.maximum(share, 1e-12)) + patterns @ np.log(np.maximum(table, 1e-9)).T
-        posterior = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-        posterior *= times[:, None] / posterior.sum(axis=1, keepdims=True)
-        share = posterior.sum(axis=0) / times.sum()
-        table = posterior.T @ patterns + 1e-6
-        table /= table.sum(axis=1, keepdims=True)
-    return np.asarray(table)
-
-
-def severity_by_ratings(
-    ratings: Mapping[str, Floats],
-    *,
-    groups: ArrayLike | None = None,
-    m_min: float = PLANNED_M_MIN,
-    n_resamples: int = 200,
-    level: float = 0.95,
-    rng: np.random.Generator,
-) -> dict[str, TrueSeverity]:
-    """Each condition's severities, from three or more ratings an answer (NaN: none) with independent errors.
-
-    One table of errors for all conditions (`rater_errors`) and each condition's shares behind the histogram of its
-    ratings. Answers (whole groups, where given) are resampled and all is fitted anew, so that the table's own error is
-    in the limits.
-    """
-    levels = {name: snap(x) for name, x in ratings.items()}
-    votes = {name: np.stack([(x == k).sum(axis=1) for k in range(9)], axis=1) for name, x in levels.items()}
-    patterns, which = _vote_patterns(np.concatenate(list(votes.values())))
-    table = _fit_rater_errors(patterns, np.bincount(which))
-    codes = which.reshape(len(votes), -1)
-    drawn: dict[str, list[Floats]] = {name: [] for name in votes}
-    n_rows = len(next(iter(votes.values())))
-    unit = _unit_codes(groups, n_rows)
-    for _ in range(n_resamples):
-        chosen = _resample_rows(unit, n_rows, rng)
-        times = np.stack([np.bincount(code[chosen], minlength=len(patterns)) for code in codes])
-        own = _fit_rater_errors(patterns, times.sum(axis=0), start=table, steps=60)
-        for name, counts in zip(votes, times @ patterns, strict=True):
-            drawn[name].append(_unmix_shares(counts[None, :] / counts.sum(), own)[0])
-    out = {}
-    for name, v in votes.items():
-        n = int((v.sum(axis=1) > 0).sum())
-        overall = _unmix_shares(v.sum(axis=0)[None, :] / v.sum(), table)[0]
-        out[name] = _summarise_shares(
-            overall,
-            np.array(drawn[name]),
-            n=n,
-            unit=unit,
-            basis="corrected by three or more ratings an answer, whose errors are taken as independent",
-            m_min=m_min,
-            blocked=_why_no_slope(n, overall, m_min),
-            level=level,
-        )
-    return out
-
-
-def _resample_rows(unit: Indices | None, size: int, rng: np.random.Generator) -> Indices:
-    """Rows drawn anew, or all rows of groups drawn anew."""
-    if unit is None:
-        return rng.integers(0, size, size)
-    rows = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
-    return np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
 
 
 def _summarise_shares(

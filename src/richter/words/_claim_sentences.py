@@ -4,9 +4,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from richter.claims._evidence import TOTALS, Evidence, one_sided_level
 from richter.claims._measures import Metric
-from richter.claims._question import Asked, Blocked
+from richter.claims._question import TOTALS, Asked, Blocked, Evidence, one_sided_level
 from richter.records import Claim, GradedResult, Interval, Verdict, of_kind
 from richter.words._spans import (
     amount_of,

@@ -6,8 +6,7 @@ from typing import Any
 
 from richter.claims import METRICS
 from richter.records import at_most
-from richter.words._numbers import among, count, name, number, percent, signed
-from richter.words._spans import describe_level
+from richter.words._spans import among, count, describe_level, name, number, percent, signed
 
 Found = Mapping[str, Any]
 Row = dict[str, Any]
@@ -79,11 +78,6 @@ def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
 def describe_rank_heading() -> str:
     """The head of a column of ranks."""
     return "possible rank"
-
-
-def describe_rank_span(best: int, worst: int) -> str:
-    """The ranks that one of several may have."""
-    return str(best) if best == worst else f"{best} to {worst}"
 
 
 def describe_severe_axis(level: float) -> str:

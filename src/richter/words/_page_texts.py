@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING, Any
 from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
 from richter.words._headline import describe_counts, side
-from richter.words._numbers import among, count, interval_words, name, number, percent
-from richter.words._spans import describe_level, describe_span, digits_by_width
+from richter.words._spans import (
+    among,
+    count,
+    describe_level,
+    describe_span,
+    digits_by_width,
+    interval_words,
+    name,
+    number,
+    percent,
+)
 
 if TYPE_CHECKING:
     from richter.report import Evidence

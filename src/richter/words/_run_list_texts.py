@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 from richter.claims import measure_words
 from richter.records import printable
-from richter.words._numbers import interval_words, name, number, percent
 from richter.words._page_texts import is_blocked
-from richter.words._spans import describe_level
+from richter.words._spans import describe_level, interval_words, name, number, percent
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
