@@ -423,6 +423,16 @@ def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Pat
     assert found["methods"]["plan"]["vouched"] == VOUCHED_BY_RUN
 
 
+def test_the_use_of_a_runs_own_plan_is_in_its_log(tmp_path: Path) -> None:
+    run = _small(tmp_path, [Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)])
+    plan = run / "plan.toml"
+    plan.write_text(new_plan("severity", {"n_resamples": RESAMPLES}))
+    lock_plan(plan)
+    measured(run)
+    kinds = [json.loads(line)["what"] for line in Path(f"{plan}.log").read_text().splitlines()]
+    assert kinds == ["lock", "use"]
+
+
 def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path) -> None:
     found = _planned(run, tmp_path, datetime.datetime(2999, 1, 1, tzinfo=datetime.UTC))
     assert found["methods"]["exploratory"]
@@ -574,6 +584,7 @@ def test_one_condition_and_one_error(tmp_path: Path) -> None:
     rated = Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)
     found = measured(_small(tmp_path, [rated]))
     assert "needs two" in found["sections"]["floors"]["missing"]["reason"]
+    assert found["sections"]["floors"]["missing"]["remedy"].startswith("richter audit --only ask")
     assert found["conditions"][0]["how_often"]["estimate"] == 1.0
     assert found["sections"]["severity"]["study"]["conditions"]["c0"]["slope"]["needed"] == 30
     assert any(step.startswith("no slope of severities for c0") for step in found["next"])

@@ -10,11 +10,14 @@ import pytest
 
 from richter.audit import read_series, watch_series
 from richter.audit._series import CANARIES
+from richter.audit._watch import _change_fields, _detectable, _ece, _followed_values, _half_range, _Watched
 from richter.audit._watch_days import Day
+from richter.audit._watch_notes import JUDGE
 from richter.audit._watch_windows import ItemValues, deployments, sampling_noise, window_start
+from richter.claims import METRICS, Evidence
 from richter.cli import main
 from richter.errors import InputError
-from richter.records import Answer, Condition, Item, Rating, sparkline
+from richter.records import Answer, Condition, Interval, Item, Rating, sparkline
 from richter.report import history_section
 from richter.store import Call, open_ledger, run_part
 
@@ -517,3 +520,85 @@ def test_after_an_alarm_a_result_from_before_holds_no_longer() -> None:
     assert lead.changed is not None
     assert lead.changed in report.reliance
     assert "days: " not in report.reliance
+
+
+def whole_range(level: float) -> Interval:
+    """An interval that says nothing."""
+    return Interval(low=-1.0, high=1.0, level=level, method="")
+
+
+def watched(metric: str, values: list[float], *, name: str = "", noise: float = 0.04, error: float = 0.1) -> _Watched:
+    """A followed measure whose windows differ by nothing, with a standard error."""
+    found = Evidence(estimate=0.0, interval=whole_range, standard_error=error)
+    at = [f"2026-01-{k + 1:02d}" for k in range(len(values))]
+    days = [Day(at=day, name="", values=pl.DataFrame(), judged=False, made={}) for day in at]
+    return _Watched(
+        name or metric, METRICS[metric], days, np.array(values), np.full(len(values), noise), lambda *_: found, None
+    )
+
+
+def test_which_way_a_measure_gets_worse() -> None:
+    assert watched("error_rate", [0.1, 0.2]).loss == "rise"
+    assert watched("accuracy", [0.1, 0.2]).loss == "fall"
+    assert watched("mean_severity", [0.1, 0.2], name=JUDGE).loss is None
+
+
+def test_the_scale_that_changes_are_parts_of_by_hand() -> None:
+    assert watched("mean_severity", [0.1, 0.2]).span == 4.0
+    assert watched("money", [1.0, 2.0]).span == 10.0  # of a logarithm
+    assert watched("money", [0.0, 0.5]).span == 2.0  # four times what was seen, where there is no logarithm
+    assert [_half_range(METRICS[m]) for m in ("accuracy", "mean_severity", "money")] == [0.5, 2.0, 0.0]
+
+
+def test_amounts_are_followed_by_their_logarithms_by_hand() -> None:
+    """The variance of log x is that of x over x squared."""
+    values, noise = _followed_values(watched("money", [1.0, 2.0]))
+    assert values.tolist() == pytest.approx([0.0, np.log(2)])
+    assert noise.tolist() == pytest.approx([0.04, 0.01])
+    values, noise = _followed_values(watched("accuracy", [0.2, 0.4], noise=0.0))
+    assert (values.tolist(), noise.tolist()) == ([0.2, 0.4], [1e-9, 1e-9])
+
+
+def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
+    at = [f"2026-01-{k + 1:02d}" for k in range(20)]
+    found = _change_fields(watched("accuracy", [0.9] * 12 + [0.1] * 8), at)
+    assert found["changed"] == at[12]
+    assert found["changed_between"] == (at[12], at[12])
+    assert (found["before"], found["after"]) == pytest.approx((0.9, 0.1))
+    assert _change_fields(watched("accuracy", [0.9, 0.1]), at[:2]) == {"changed": at[1]}
+
+
+def test_what_could_be_told_needs_the_evidence_and_the_window_by_hand() -> None:
+    """At 40 times likelier: 1 / 80 beyond each end of the interval, and 80% power."""
+    when, one = np.arange(30.0), watched("accuracy", [0.5] * 30)
+    by_items = (2.2414027276 + 0.8416212336) * 0.1
+    assert _detectable(one, 0.0, when, (), 40.0) == pytest.approx(by_items)
+    assert _detectable(one, 0.5, when, (), 40.0) == 0.5
+    assert _detectable(watched("money", [1.0] * 30), np.log(3), when, (), 40.0) == pytest.approx(2.0)
+
+
+def test_calibration_of_an_entry_is_of_the_items_that_are_followed_by_hand() -> None:
+    """q0 is right at a confidence of 0.9 and q1 wrong: 0.1 off alone, 0.4 together."""
+    rows = pl.DataFrame({"item": ["q0", "q1"], "weight": [1.0, 1.0], "confidence": [0.9, 0.9], "correct": [1.0, 0.0]})
+    day = Day(at="2026-01-01", name="", values=pl.DataFrame(), judged=False, made={}, graded=rows)
+    assert (_ece(day, {"q0"}), _ece(day, None)) == pytest.approx((0.1, 0.4))
+    assert _ece(day, {"q9"}) is None
+
+
+def test_days_depend_on_each_other_unless_it_is_stated() -> None:
+    rng = np.random.default_rng(4)
+    days = [
+        Day(
+            at=f"2026-01-{k + 1:02d}", name="", judged=False, made={},
+            values=pl.DataFrame({
+                "item": [f"{k}-{i}" for i in range(20)], "weight": 1.0, "error_rate": rng.binomial(1, 0.2, 20) * 1.0
+            }),
+        )
+        for k in range(12)
+    ]  # fmt: skip
+    usual, dependent, independent = (
+        watch_series("bot", days, **more) for more in ({}, {"independent": False}, {"independent": True})
+    )
+    assert usual.series[0].evidence == dependent.series[0].evidence != independent.series[0].evidence
+    assert usual.n_items == 0  # each day has items of its own
+    assert {(c.hypothesis.relation, c.hypothesis.value) for c in usual.claims if c.hypothesis} == {("differs", 0.0)}

@@ -369,3 +369,19 @@ def test_labels_do_not_correct_what_has_no_range(bounds: tuple[float | None, flo
     made = dataclasses.replace(outcomes(np.full((9, 1), 0.5), "mean_score", label=np.full(9, 0.5)), metric=row)
     with pytest.raises(InputError, match="has no range"):
         mean_evidence(made, "a")
+
+
+def test_a_correction_says_how_its_labels_were_drawn_and_what_more_would_buy(rng: np.random.Generator) -> None:
+    drawn = judged(rng, labels=24)
+    assert drawn.label is not None
+    by_chance = dataclasses.replace(drawn, layer=None, chance=np.where(np.isnan(drawn.label), np.nan, 0.03))
+    ways = {"drawn by stratum": (drawn, by_chance), "a random sample": (dataclasses.replace(drawn, layer=None),)}
+    for words, drawn_so in ways.items():
+        for one in drawn_so:
+            found = difference_evidence(as_sample(one), "old", "new")
+            assert found.labels == 24
+            assert words in found.notes[-1]
+    found = difference_evidence(as_sample(drawn), "old", "new")
+    assert found.describe_at is not None
+    now = METRICS["accuracy"].amount(found.interval(0.8).half_width)
+    assert f"from ±{now} to about ±" in found.describe_at(0.8)

@@ -17,7 +17,7 @@ from richter.audit._pictures import Picture, severity_picture
 from richter.audit._plan import read_plan
 from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._severity_labels import RatedAnswers, rated_answers, with_labels
-from richter.audit._severity_requirements import WORST, ask_requirement, rates_of
+from richter.audit._severity_requirements import ask_requirement, rates_of
 from richter.claims import (
     METRICS,
     Asked,
@@ -41,6 +41,7 @@ from richter.evidence import (
 )
 from richter.interop import Source, read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Note, Refused, Shown, counted
+from richter.severity._grid import TOP
 from richter.stats import Mapper, in_threads
 from richter.tables import KEY, Dataset, RatingsFile, ReadOptions, read_tables, severity_of, severity_scores
 
@@ -447,7 +448,7 @@ def _correct_severities(
     answers: RatedAnswers, level: float, rng: np.random.Generator
 ) -> tuple[dict[str, sev.TrueSeverity], dict[str, str]]:
     """Severities with the judges' errors allowed for, where people labelled enough, and why others have none."""
-    if answers.label is None or np.nanmax(answers.rows.severity) > WORST:
+    if answers.label is None or np.nanmax(answers.rows.severity) > TOP:
         return {}, {}
     found: dict[str, sev.TrueSeverity] = {}
     skipped: dict[str, str] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from richter import severity as sev
 from richter.audit._severity_labels import RatedAnswers
-from richter.claims import METRICS, Asked, as_judged
+from richter.claims import Asked, as_judged
 from richter.evidence import (
     Policy,
     SeverityRows,
@@ -21,10 +21,9 @@ from richter.evidence import (
     run_checks,
     severity_pairs,
 )
+from richter.severity._grid import TOP
 from richter.stats import Indices
 from richter.tables import Dataset
-
-WORST = METRICS["mean_severity"].worst or 4.0
 
 
 def rates_of(
@@ -74,7 +73,9 @@ def ask_requirement(
     )
     judged = "" if is_corrected else as_judged(outcomes_of(tables, "mean_severity").judges)
     known = dataclasses.replace(found.asked.known, judged=judged)
-    return dataclasses.replace(found, asked=dataclasses.replace(found.asked, evidence=known, notes=checked.notes))
+    basis = found.asked.basis if is_corrected else tables.basis or found.asked.basis
+    asked = dataclasses.replace(found.asked, evidence=known, basis=basis, notes=checked.notes)
+    return dataclasses.replace(found, asked=asked)
 
 
 def _lacking(tables: Dataset, name: str, policy: Policy) -> Indices:
@@ -97,7 +98,7 @@ def _with_worst(
     """
     item = np.repeat(np.arange(len(lacking)), lacking)
     first = np.searchsorted(rows.item, item)  # rows stand in the order of items
-    added, worst = len(item), np.full(len(item), WORST)
+    added, worst = len(item), np.full(len(item), TOP)
     filled = dict(given)
     filled["severity"] = np.concatenate([given["severity"], worst])
     units = rows.item if rows.groups is None else rows.groups
@@ -107,7 +108,7 @@ def _with_worst(
         own = np.ones(len(rows.item)) if rows.weight is None else rows.weight
         draws = np.bincount(rows.item[~np.isnan(given["severity"])], minlength=len(lacking)) + lacking
         weight = own / np.maximum(draws[rows.item], 1)
-        filled["weights"] = np.concatenate([np.where(np.isnan(given["severity"]), 0.0, weight), weight[first]])
+        filled["weights"] = np.concatenate([weight, weight[first]])  # rows without a severity do not count
     if given["label"] is not None:
         filled["label"] = np.concatenate([given["label"], worst])
         if given["chance"] is not None:

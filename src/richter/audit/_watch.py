@@ -231,7 +231,7 @@ def watch_series(
     found = [*notes, *data_notes(days), *said, *describe_gaps(days)]
     watched = _watched_measures(days, items)
     alpha = 1 - level
-    limit = len(watched) / alpha if watched else 1 / alpha  # all metrics together raise a false alarm in at most alpha
+    limit = len(watched) / alpha  # all metrics together raise a false alarm in at most alpha
     series, step = [], step_of(days)
     for one in watched:
         row, more = _watch_metric(one, items, limit=limit, independent=independent, deployed=deployed)
@@ -342,9 +342,9 @@ def _ece_series(days: Sequence[Day], items: set[str] | None) -> _Watched | None:
 
 
 def _ece(day: Day, items: set[str] | None) -> float | None:
-    rows = day.graded
-    known = rows if rows is None or items is None else rows.filter(pl.col("item").is_in(list(items)))
-    if known is None or not known["weight"].sum():
+    assert day.graded is not None
+    known = day.graded if items is None else day.graded.filter(pl.col("item").is_in(list(items)))
+    if not known["weight"].sum():
         return None
     gaps = bin_gaps(known["confidence"], known["correct"], weight=known["weight"])
     return float(np.abs(gaps.gap).sum())
@@ -385,13 +385,17 @@ class _Followed(NamedTuple):
     slow: float
 
 
+def _followed_values(one: _Watched) -> tuple[Floats, Floats]:
+    """The values as they are followed, amounts by their logarithms, and the variance of each by sampling."""
+    values = np.log(one.values) if one.is_amount else one.values
+    return values, np.maximum(one.noise / one.values**2 if one.is_amount else one.noise, 1e-9 * one.span**2)
+
+
 def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequence[str]) -> _Followed:
     """The series with its evidence; where that reaches the limit, with the first window that shows a difference."""
     at, when = tuple(day.at for day in one.days), days_of([day.at for day in one.days])
-    values = np.log(one.values) if one.is_amount else one.values
-    noise = np.maximum(one.noise / one.values**2 if one.is_amount else one.noise, 1e-9 * one.span**2)
-    known = deployments(one.days, deployed)
-    step = float(np.median(np.diff(when))) if len(when) > 1 else 1.0
+    values, noise = _followed_values(one)
+    known, step = deployments(one.days, deployed), float(np.median(np.diff(when)))
     ahead = max(MIN_WINDOW_ENTRIES, min(round(WINDOW_DAYS / max(step, 1e-9)), WINDOW_DAYS))
     change = floors.change_evidence(
         values, noise, span=one.span, days=when, deployed=known,

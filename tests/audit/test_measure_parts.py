@@ -1,0 +1,90 @@
+"""Which sections a document has, what would fill those that it lacks, and what its claims are stamped with."""
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import measure_run
+from richter.audit._measure_claims import RunStudy, claims_of
+from richter.audit._measure_run import RunRecords
+from richter.records import Claim, Hypothesis, Verdict
+from richter.words import SECTION_LACKS
+
+
+def write(folder: Path, *, names: tuple[str, ...] = ("old", "new"), n: int = 60, **columns: Any) -> Path:
+    """A file of grades with texts: every third answer is wrong."""
+    rows = [(f"q{i}", name, int(i % 3 > 0), f"text {i}") for name in names for i in range(n)]
+    path = folder / "grades.csv"
+    frame = pl.DataFrame(rows, schema=["item", "condition", "correct", "answer"], orient="row")
+    frame.with_columns(pl.Series(name, values) for name, values in columns.items()).write_csv(path)
+    return path
+
+
+def document(path: Path) -> dict[str, Any]:
+    return measure_run(path, n_resamples=50).to_dict()
+
+
+def test_files_become_a_run_before_a_remedy_and_are_compared_as_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path, names=("old",))
+    sections = document(path)["sections"]
+    assert sections["judges"]["missing"]["reason"] == SECTION_LACKS["one rater"]
+    assert sections["judges"]["missing"]["remedy"].startswith("richter import grades.csv -o RUN; richter audit")
+    assert sections["floors"]["missing"]["remedy"] == "richter compare grades.csv OTHER.csv"
+
+
+def test_labels_beside_grades_are_a_second_rater(tmp_path: Path) -> None:
+    human = [int(i % 3 > 0) if i < 40 else None for _ in "ab" for i in range(60)]
+    found = document(write(tmp_path, human=human, graded_by=["judge-x"] * 120))["sections"]["judges"]
+    assert "missing" not in found
+    assert document(write(tmp_path))["sections"]["judges"]["missing"]["reason"] == SECTION_LACKS["one rater"]
+
+
+def test_the_comparison_holds_the_claims_on_pairs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    found = document(write(tmp_path, confidence=np.round(rng.uniform(0.5, 1, 120), 2)))
+    pairs = found["sections"]["floors"]["comparison"]["claims"]
+    assert {len(c["conditions"]) for c in pairs} == {2}
+    assert {len(c["conditions"]) for c in found["claims"]} == {1, 2}  # calibration has its own section
+
+
+def test_a_document_begins_with_the_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunRecords, "moment", lambda _, which: ("first", "last")[which])
+    run = document(write(tmp_path))["run"]
+    assert (run["started_at"], run["ended_at"]) == ("first", "last")
+
+
+def claim(measure: str, *names: str, **more: Any) -> Claim:
+    fields: dict[str, Any] = {"verdict": Verdict.UNDECIDED, "sentence": "", "estimate": 0.0, "n": 1, "units": 1}
+    asked = Hypothesis(relation="differs", value=0.0)
+    return Claim(measure=measure, conditions=names, hypothesis=asked, **(fields | more))
+
+
+def study(**more: Any) -> RunStudy:
+    """A study of nothing, whose plan confirms."""
+    tables = SimpleNamespace(data_hash="data", basis="people")
+    found = {
+        "records": SimpleNamespace(tables=tables, notes={"stopping": {}}), "plan": SimpleNamespace(hash="plan"),
+        "status": SimpleNamespace(confirmatory=True), "wanted": set(), "seed": 3, "level": 0.95, "margin": None,
+        "vouched": {}, "n_resamples": 50, "watch": None, "mapper": None,
+    }  # fmt: skip
+    return RunStudy(**cast("Any", found | more))
+
+
+def test_claims_are_stamped_with_a_plan_that_confirms() -> None:
+    bare = claim("accuracy", "a", "b")
+    stamped = study().stamp(bare)
+    assert (stamped.plan, stamped.data_hash, stamped.seed, stamped.basis) == ("plan", "data", 3, "people")
+    assert study(status=SimpleNamespace(confirmatory=False)).stamp(bare).plan is None
+    assert study(status=None, plan=None).stamp(bare).plan is None
+    assert study().stamp(dataclasses.replace(bare, basis="judge")).basis == "judge"  # its own stays
+
+
+def test_slopes_stand_with_severities_and_tails_elsewhere() -> None:
+    claims = [claim("accuracy", "a", "b"), claim("b", "a", "b"), claim("xi", "a", "b"), claim("ece", "a")]
+    found = claims_of(study(comparison=SimpleNamespace(claims=claims)))
+    assert [(c.section, c.claim.measure) for c in found] == [("floors", "accuracy"), ("severity", "b")]
