@@ -1,4 +1,4 @@
-"""The terminal summary: its size at every shape, its bars by hand, and that nothing in it can do harm."""
+"""The terminal summary: its size at every shape, its requirements, and that nothing in it can do harm."""
 
 import copy
 import json
@@ -10,12 +10,12 @@ import pytest
 from rich.cells import cell_len
 
 from richter.audit import SECTIONS, measure_run
-from richter.claims import measure_words
-from richter.cli._screen import LEAST, LINES, WIDTH, _bar, summarise
+from richter.cli._screen import LEAST, WIDTH, summarise
 from richter.records import Condition
 from richter.store import open_ledger
 
 pytestmark = pytest.mark.xdist_group("screen")  # the documents are made once
+LINES = 40  # of a usual terminal
 _STUDY = Path(__file__).parents[2] / "studies" / "simulated_run.py"
 
 
@@ -62,18 +62,6 @@ def test_fits_at_every_shape(documents: dict[int, dict[str, Any]], count: int, a
         assert "10 of 21" in text
 
 
-def test_a_pair_is_shown_with_its_numbers(documents: dict[int, dict[str, Any]]) -> None:
-    """The headline whole, then each claim with its estimate and the ends and level of its interval."""
-    text = " ".join(" ".join(summarise(documents[2])).split())
-    assert documents[2]["answer"] in text
-    gaps = [f for f in documents[2]["claims"] if f["section"] == "floors"]
-    assert len(gaps) >= 3
-    for finding in gaps[:3]:
-        words = measure_words(finding["measure"])
-        assert f"{words.noun}, " in text
-        assert f"{100 * finding['interval']['level']:.3g}% CI" in text
-
-
 @pytest.mark.parametrize("missing", SECTIONS)
 def test_a_missing_section_is_no_fault(documents: dict[int, dict[str, Any]], missing: str) -> None:
     document = copy.deepcopy(documents[2])
@@ -92,9 +80,9 @@ def test_columns_without_a_value_are_left_out(documents: dict[int, dict[str, Any
     for row in document["conditions"]:
         row |= {"how_badly": None, "knows": None, "where": []}
     text = "\n".join(summarise(document))
-    assert "ECE" not in text.partition("worse   |")[0]
+    assert "ECE" not in text.partition("Checks:")[0]
     assert "severe:" not in text
-    assert "  -" not in text.partition("worse   |")[0]
+    assert "  -" not in text.partition("Checks:")[0]
 
 
 def test_an_empty_run_says_so(tmp_path: Path) -> None:
@@ -133,26 +121,13 @@ def test_untrusted_text_is_inert_and_cut(documents: dict[int, dict[str, Any]], h
     assert not any(ord(ch) < 32 or ch in "\u202e\x7f" for line in lines for ch in line)
 
 
-def test_bars_by_hand() -> None:
-    """17 cells, the middle one is zero, and the right end is better for the reader; one condition alone has none."""
-
-    def bar(
-        low: float, estimate: float, high: float, pair: bool = True, verdict: str = "undecided", better: str = "higher"
-    ) -> str:
-        row = {
-            "interval": {"low": low, "high": high},
-            "estimate": estimate,
-            "conditions": ["a", "b"] if pair else ["a"],
-            "verdict": verdict,
-            "better": better,
-        }
-        return _bar(row, True)
-
-    assert bar(-8, 0, 8) == "[-------o-------]"
-    assert bar(-8, -4, 4) == "[---o---+---]...."
-    assert bar(2, 4, 8) == "........|.[-o---]"
-    assert bar(-8, -4, -2) == "[---o-].|........"
-    assert bar(2, 4, 8, better="lower") == "[---o-].|........"
-    assert bar(-8, -4, 4, better="lower") == "....[---+---o---]"
-    assert bar(4.0, 8.0, 16.0, pair=False) == "." * 17
-    assert bar(-8, 0, 8, verdict="blocked") == "." * 17
+def test_requirements_are_shown_with_what_came_of_them(documents: dict[int, dict[str, Any]]) -> None:
+    document = copy.deepcopy(documents[2])
+    claim = next(c for c in document["claims"] if c["estimate"] is not None)
+    document["claims"] = [
+        claim | {"section": "requirements", "verdict": v, "side": ""} for v in ("blocked", "undecided")
+    ]
+    text = "\n".join(summarise(document))
+    assert text.index("\nnot compared") < text.index("\ninconclusive") < text.index("Checks:")
+    document["claims"] *= 5
+    assert "2 more requirements in the report" in "\n".join(summarise(document))

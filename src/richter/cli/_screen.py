@@ -1,48 +1,39 @@
 """A results document in a screen of 100 columns (80 in a narrow terminal): what a run shows."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, rail, verdict_word
+from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, verdict_word
 from richter.words._page_texts import describe_claim_row
-from richter.words._spans import among, number
+from richter.words._spans import number
 
-LINES, WIDTH, LEAST = 40, 100, 80
+WIDTH, LEAST = 100, 80
 CONDITIONS = 10  # rows at most
-PAIRS = 3  # with more, pairs are counted and only the plainest are shown
-TIERS = 3
-BAR, RATE_BAR = 17, 10
+RATE_BAR = 10
 STEPS = 1
 NOTES = 3  # on the data
+REQUIREMENTS = 8
 LONGEST = 800  # characters of a text that may be a model's name
-SIDES = "worse   |  better"  # over the bars
-# left end, line, right end, estimate, no value, zero inside and outside the interval
-SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
+SIGNS = {False: tuple("━●·"), True: tuple("-o.")}  # of a bar: the interval, the estimate, no value
 MARKS = {False: "✗", True: "x"}  # of a check that failed
 
 Row = Mapping[str, Any]
 
 
 def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = (), width: int = WIDTH) -> list[str]:
-    """The lines: the answer and its counts; each condition; what else was claimed; failed checks; the next step.
+    """The lines: the answer and its counts; each condition; requirements; failed checks; the next step.
 
-    Everything comes from the document; `after` are lines that follow (where the report lies) and count. What does not
-    fit is counted, never dropped silently.
+    Everything comes from the document; `after` are lines that follow (where the report lies). The page has all claims.
     """
     wide = min(max(width, LEAST), WIDTH)
     head = [*_head(document, wide), "", *_conditions(document, ascii_only, wide)]
     checks, steps = _checks(document["checks"], ascii_only, wide), _next(document["next"], wide)
-    tail = ["", *_searches(document, wide), *checks, *steps, *after]
-    room = LINES - len(head) - len(tail) - 1
-    claims = _claims(document, room, ascii_only, wide)
-    return [line.rstrip() for line in (*head, *([""] if claims else []), *claims, *tail)]
+    lines = [*head, *_requirements(document, wide), "", *_searches(document, wide), *checks, *steps, *after]
+    return [line.rstrip() for line in lines]
 
 
 def _head(document: Row, width: int) -> Iterator[str]:
@@ -176,103 +167,25 @@ def _share_right(wrong: Row) -> Row:
 
 def _rate_bar(rate: Row, ascii_only: bool) -> str:
     """A share between 0 and 1 with its interval."""
-    _, line, _, point, nothing, _, _ = SIGNS[ascii_only]
+    line, point, nothing = SIGNS[ascii_only]
     places = [min(RATE_BAR - 1, int(v * RATE_BAR)) for v in (rate["interval"]["low"], rate["interval"]["high"])]
     cells = [line if places[0] <= i <= places[1] else nothing for i in range(RATE_BAR)]
     cells[min(RATE_BAR - 1, int(rate["estimate"] * RATE_BAR))] = point
     return "".join(cells)
 
 
-# ------------------------------------------------------------------ claims
+# ------------------------------------------------------------------ requirements, searches, checks and next steps
 
 
-def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]:
-    """Requirements, the claims on pairs (the leading measure of all of them first), those on single conditions."""
-    first, between, single = _claims_by_kind(document["claims"])
-    if len(document["conditions"]) == 2 and len(between) == 1 and between[0].get("primary", True):
-        between = []  # the headline says it
-    pairs = {tuple(c["conditions"]) for c in between}
-    lines: list[str] = []
-    if len(pairs) > PAIRS:
-        lines += _counted(between, document, width)
-        between = []  # tiers and counts say what many pairs show
-    left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
-    head = [f"{'':<24} {SIDES}"] if between and room > 4 else []
-    blocks = _blocks_that_fit((_claim_lines(f, ascii_only, width) for f in left), room - 1 - len(counts) - len(head))
-    more = len(left) - len(blocks)
-    words = [f"{counted(more, 'more claim')} in the report"] if more and room > 0 else []
-    return [*head, *chain.from_iterable(blocks), *counts, *words]
-
-
-def _claims_by_kind(claims: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
-    """Requirements, claims on pairs (those on the primary measure first), and claims on single conditions."""
-    requirements = [c for c in claims if c["section"] == "requirements"]
-    others = [c for c in claims if c["section"] != "requirements"]
-    between = [c for c in others if len(c["conditions"]) == 2]
-    between.sort(key=lambda c: not c.get("primary", True))
-    return requirements, between, [c for c in others if len(c["conditions"]) == 1]
-
-
-def _blocks_that_fit(blocks: Iterable[list[str]], room: int) -> list[list[str]]:
-    """The first blocks of lines, up to the one that no longer fits into `room` lines."""
-    fitting: list[list[str]] = []
-    for block in blocks:
-        room -= len(block)
-        if room < 0:
-            break
-        fitting.append(block)
-    return fitting
-
-
-def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]:
-    """A line a measure: how many pairs came out how; then which conditions cannot be told apart."""
-    measures = list(dict.fromkeys(f["measure"] for f in between))
-    for measure in measures:
-        verdicts = Counter(_pair_word(f) for f in between if f["measure"] == measure)
-        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.most_common())
-        noun = printable(measure_words(measure).noun, limit=40)
-        yield _fit(f"{noun:<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
-    floors = document["sections"].get("floors") or {}
-    sets = [members for members in floors.get("comparison", {}).get("groups", ()) if len(members) > 1]
-    for place, members in enumerate(sets[:TIERS], 1):
-        yield from _wrap(f"tier {place}: {among(members, most=6, limit=24)}", width)
-    if len(sets) > TIERS:
-        yield f"and {len(sets) - TIERS} more tiers in the report"
-    if sets:
-        yield "A tier holds those that these data can't tell apart."
-
-
-def _pair_word(claim: Row) -> str:
-    """What came of a pair, whichever of the two is better."""
-    return "differ" if claim["verdict"] in ("verified", "refuted") else verdict_word(claim["verdict"], "")
-
-
-def _claim_lines(claim: Row, ascii_only: bool, width: int) -> list[str]:
-    """What came of a claim, a small bar of its interval about zero, and its numbers."""
-    word = verdict_word(str(claim["verdict"]), str(claim.get("side")))
-    left = f"{word:<24} {_bar(claim, ascii_only)}  "
-    text = printable(describe_claim_row(claim), limit=LONGEST)
-    lines = _wrap(text, width - cell_len(left))
-    return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
-
-
-def _bar(claim: Row, ascii_only: bool) -> str:
-    """The interval of a difference on a scale of its own, zero in the middle and better for the reader to the right."""
-    left, line, right, point, nothing, inside, outside = SIGNS[ascii_only]
-    span, estimate = claim["interval"] or claim["plain_interval"], claim["estimate"]
-    two = len(claim["conditions"]) == 2
-    if not two or span is None or estimate is None or claim["verdict"] in ("blocked", "untestable"):
-        return nothing * BAR
-    low, high = _two_ends(span)
-    first, at, last = (round(p * (BAR - 1)) for p in rail(float(estimate), low, high, better=claim["better"]))
-    cells = [line if first <= i <= last else nothing for i in range(BAR)]
-    cells[first], cells[last] = left, right
-    cells[BAR // 2] = inside if low <= 0 <= high else outside
-    cells[at] = point
-    return "".join(cells)
-
-
-# ------------------------------------------------------------------ searches, checks and next steps
+def _requirements(document: Row, width: int) -> Iterator[str]:
+    """What came of each requirement, after an empty line."""
+    required = [claim for claim in document["claims"] if claim["section"] == "requirements"]
+    for k, claim in enumerate(required[:REQUIREMENTS]):
+        word = verdict_word(str(claim["verdict"]), str(claim.get("side")))
+        yield from [""] * (k == 0)
+        yield from _wrap(f"{word}: {printable(describe_claim_row(claim), limit=LONGEST)}", width)
+    if len(required) > REQUIREMENTS:
+        yield f"{counted(len(required) - REQUIREMENTS, 'more requirement')} in the report"
 
 
 def _searches(document: Row, width: int) -> Iterator[str]:
