@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from richter.audit import measure_run
-from richter.audit._measure_claims import RunStudy, claims_of
+from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_run import RunRecords
 from richter.records import Claim, Hypothesis, Verdict
 from richter.words import SECTION_LACKS
@@ -88,3 +88,25 @@ def test_slopes_stand_with_severities_and_tails_elsewhere() -> None:
     claims = [claim("accuracy", "a", "b"), claim("b", "a", "b"), claim("xi", "a", "b"), claim("ece", "a")]
     found = claims_of(study(comparison=SimpleNamespace(claims=claims)))
     assert [(c.section, c.claim.measure) for c in found] == [("floors", "accuracy"), ("severity", "b")]
+
+
+def test_every_claim_that_ended_the_asking_is_in_the_document() -> None:
+    """Two claims settled by one audit, which share a measure: neither takes the other's place."""
+    note = {
+        "verdict": "verified", "sentence": "Settled.", "asked": 40, "available": 100, "estimate": 0.1,
+        "interval": None, "n": 40,
+    }  # fmt: skip
+    settled = {"claims": [note | {"claim": "accuracy > 0.8"}, note | {"claim": "ece < 0.1"}]}
+    records = SimpleNamespace(tables=SimpleNamespace(data_hash="", basis=""), notes={"stopping": settled})
+    found = claims_of(study(records=records))
+    assert [c.claim.notes for c in found] == [("the claim was: accuracy > 0.8",), ("the claim was: ece < 0.1",)]
+    assert {c.section for c in found} == {"requirements"}
+
+
+def test_a_run_that_is_a_search_is_one_of_its_searches() -> None:
+    def searches(place: str | None, search: dict[str, Any]) -> list[Any]:
+        return searches_of(cast("Any", SimpleNamespace(place=place, notes={"search": search}, parts={"draws": ""})))
+
+    assert searches("run", {"strategy": "sea"}) == ["run"]
+    assert searches("run", {}) == []
+    assert searches(None, {}) == []

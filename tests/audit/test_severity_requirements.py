@@ -1,5 +1,6 @@
 """Requirements on rates of severe answers: what stands for missing severities, and whose grades the limits are."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,22 @@ def test_a_requirement_says_whose_grades_it_rests_on() -> None:
         checks = weigh_scores(frame, require=[rule], trust_labels=True, n_resamples=50).requirements
         assert [c.basis for c in checks] == [basis] * 2
         assert [c.verdict for c in checks] == [Verdict.VERIFIED] * 2
+
+
+def test_a_candidate_without_the_baselines_items_meets_nothing() -> None:
+    """As in a gate: it may have lost them all."""
+    own = plain().drop("group").with_columns(
+        item=pl.when(pl.col("condition") == "new").then(pl.concat_str(pl.lit("n"), "item")).otherwise("item")
+    )  # fmt: skip
+    rule = ["severity>=4 below 900000 per million"]
+    checks = {c.conditions: c for c in weigh_scores(own, require=rule, n_resamples=50).requirements}
+    assert checks["new",].blocked_by == "shared"
+    free = weigh_scores(own, require=rule, unpaired=True, n_resamples=50).requirements
+    assert [c.verdict for c in free] == [Verdict.VERIFIED] * 2
+
+
+def test_a_reading_that_nobody_confirmed_blocks_no_requirement() -> None:
+    """A note on the study says it; only a gate asks for `--trust-reading`."""
+    tables = dataclasses.replace(table(plain().drop("group")), is_confirmed=False)
+    checks = weigh_scores(tables, require=["severity>=4 below 900000 per million"], n_resamples=50).requirements
+    assert [c.verdict for c in checks] == [Verdict.VERIFIED] * 2

@@ -10,7 +10,18 @@ import pytest
 
 from richter.audit import read_series, watch_series
 from richter.audit._series import CANARIES
-from richter.audit._watch import _change_fields, _detectable, _ece, _followed_values, _half_range, _Watched
+from richter.audit._watch import (
+    MetricSeries,
+    _change_fields,
+    _detectable,
+    _ece,
+    _ece_series,
+    _followed_values,
+    _half_range,
+    _is_judged,
+    _reliance,
+    _Watched,
+)
 from richter.audit._watch_days import Day
 from richter.audit._watch_notes import JUDGE
 from richter.audit._watch_windows import ItemValues, deployments, sampling_noise, window_start
@@ -557,6 +568,8 @@ def test_amounts_are_followed_by_their_logarithms_by_hand() -> None:
     assert noise.tolist() == pytest.approx([0.04, 0.01])
     values, noise = _followed_values(watched("accuracy", [0.2, 0.4], noise=0.0))
     assert (values.tolist(), noise.tolist()) == ([0.2, 0.4], [1e-9, 1e-9])
+    _, noise = _followed_values(watched("mean_severity", [0.2, 0.4], noise=0.0))
+    assert noise.tolist() == pytest.approx([16e-9, 16e-9])  # of a range of 4
 
 
 def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
@@ -583,6 +596,9 @@ def test_calibration_of_an_entry_is_of_the_items_that_are_followed_by_hand() -> 
     day = Day(at="2026-01-01", name="", values=pl.DataFrame(), judged=False, made={}, graded=rows)
     assert (_ece(day, {"q0"}), _ece(day, None)) == pytest.approx((0.1, 0.4))
     assert _ece(day, {"q9"}) is None
+    one = _ece_series([dataclasses.replace(day, graded=pl.concat([rows] * 5000))], None)
+    assert one is not None
+    assert 0 < one.noise[0] < 1e-4
 
 
 def test_days_depend_on_each_other_unless_it_is_stated() -> None:
@@ -602,3 +618,47 @@ def test_days_depend_on_each_other_unless_it_is_stated() -> None:
     assert usual.series[0].evidence == dependent.series[0].evidence != independent.series[0].evidence
     assert usual.n_items == 0  # each day has items of its own
     assert {(c.hypothesis.relation, c.hypothesis.value) for c in usual.claims if c.hypothesis} == {("differs", 0.0)}
+
+
+def test_judges_drift_is_in_what_their_severities_say() -> None:
+    assert [m for m in ("accuracy", "mean_severity", "mean_score", "money", "b", "refusal_rate") if _is_judged(m)] == [
+        "accuracy", "mean_severity",
+    ]  # fmt: skip
+
+
+def steady(n: int, wrong_from: int) -> list[Day]:
+    """Forty items right on every day, and the first 20 of them wrong from one on; each costs a dollar."""
+    items = [f"q{k:02d}" for k in range(40)]
+    made = {"item": items, "weight": 1.0, "money": 1.0}
+    return [
+        Day(
+            at=f"2026-01-{day + 1:02d}", name="", judged=False, made={},
+            values=pl.DataFrame(made | {"error_rate": [1.0 * (k < 20 and day >= wrong_from) for k in range(40)]}),
+        )
+        for day in range(n)
+    ]  # fmt: skip
+
+
+def test_items_that_broke_are_those_of_the_error_rate_by_hand() -> None:
+    report = watch_series("bot", steady(20, 18))
+    lead = report.series[0]
+    assert (lead.metric, lead.alarm is not None, lead.worse) == ("error_rate", True, True)
+    assert report.flipped == tuple(f"q{k:02d}" for k in range(20))
+    assert (lead.broken, lead.fixed, lead.changed) == (20, 0, "2026-01-19")
+    assert lead.detectable < 1  # two entries since the change are enough to say what the next shift must be
+    assert not report.history["series"][1]["changed"]
+
+
+def test_entries_of_two_days_say_how_long_a_result_holds() -> None:
+    def reliance(hours: float) -> str:
+        at = [
+            f"{np.datetime64('2026-01-01T00:00') + np.timedelta64(round(60 * hours * k / 29), 'm')}" for k in range(30)
+        ]
+        one = MetricSeries(
+            metric="error_rate", days=tuple(at), values=(0.1, 0.2) * 15, low=(0.0,) * 30, high=(1.0,) * 30,
+            evidence=(0.0,) * 30, limit=20.0, detectable=0.1,
+        )  # fmt: skip
+        return _reliance([one], steady(1, 1), None, 0.95)
+
+    assert reliance(36)
+    assert not reliance(20)
