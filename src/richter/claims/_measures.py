@@ -29,9 +29,9 @@ __all__ = [
     "labelled_measures",
     "margin_on",
     "measure_words",
-    "of_conditions",
     "parse_margin",
     "pass_metric",
+    "select_conditions",
     "sequential_measures",
     "severity_page_measures",
     "step_measures",
@@ -466,7 +466,7 @@ class Outcomes:
             )
 
 
-def of_conditions(outcomes: Outcomes, names: Sequence[str]) -> Outcomes:
+def select_conditions(outcomes: Outcomes, names: Sequence[str]) -> Outcomes:
     """The outcomes of some conditions, which keep their codes' order."""
     kept = [k for k, name in enumerate(outcomes.conditions) if name in names]
     code = np.full(len(outcomes.conditions), -1, dtype=np.intp)

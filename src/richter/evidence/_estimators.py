@@ -31,9 +31,9 @@ from richter.claims import (
     margin_on,
     mean_evidence,
     measure_words,
-    of_conditions,
     passes,
     per_success_evidence,
+    select_conditions,
     subgroup_differences,
     subgroups_both_ways,
     suite_evidence,
@@ -188,7 +188,7 @@ def filled_sample(
     tries = tries_of(measure)
     values = outcomes_of(dataset, measure if tries is None else "accuracy")
     if only and values.label is None:  # labels may have been drawn over all conditions
-        values = of_conditions(values, only)
+        values = select_conditions(values, only)
         lacking = lacking[:, [name in only for name in dataset.conditions]]
     filled = with_missing_at(values, lacking, end)
     if tries is None:
