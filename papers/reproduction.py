@@ -475,21 +475,10 @@ def information() -> str:
 
 @row
 def croissant() -> str:
-    if not _facts():
-        raise SkippedRowError("the facts extra is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        path = bench.cached_facts(items=1000)
-        bench.write_card(
-            bench.read_items(path),
-            path,
-            folder,
-            name="facts",
-            license_name="CC-BY-4.0",
-            creator="R",
-            url="u",
-            published="2026-01-01",
-        )
-        return "wrote " + ", ".join(sorted(p.name for p in Path(folder).iterdir()))
+        words = ("export", str(scores()), "--hub", f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
+        subprocess.run([sys.executable, "-m", "richter", *words], check=True, capture_output=True, cwd=WORK)
+        return "wrote " + ", ".join(sorted(path.name for path in Path(folder, "dataset").iterdir()))
 
 
 # ------------------------------------------------------------------------------------------------- tail protocol
@@ -971,31 +960,30 @@ def baselines() -> str:
     return f"{SIMULATED}: topics {t:.3f}, SEA {s:.3f}: {s / t:.1f} times"
 
 
-@row
-def error_map() -> str:
+def failing_groups(strategy: str, *, nearby: bool = True, **options: Any) -> tuple[Any, str]:
+    """The groups in which more fails, categories (and neighbourhoods, if `nearby`), and how many fail in words."""
     from richter_audit.ascent import find_failing_groups
 
     _, vectors, codes, *_ = field()
-    found = searched("sea")
+    found = searched(strategy, **options)
     rows = np.array(list(found.errors))
     fails = np.array([found.errors[row] > 0.5 for row in rows])
     places = [{f"category {code}"} for code in codes[rows]]
-    groups = find_failing_groups(fails, places=places, vectors=vectors[rows]).groups
-    surest = "".join(f"; the surest: {g.failing} of {len(g.members)}, adjusted p {g.p_value:.2g}" for g in groups[:1])
-    return f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {len(groups)} clusters{surest}"
+    groups = find_failing_groups(fails, places=places, vectors=vectors[rows] if nearby else ()).groups
+    return groups, f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {len(groups)} clusters"
+
+
+@row
+def error_map() -> str:
+    groups, told = failing_groups("sea")
+    surest = (f"; the surest: {g.failing} of {len(g.members)}, adjusted p {g.p_value:.2g}" for g in groups[:1])
+    return told + "".join(surest)
 
 
 @row
 def patterns() -> str:
-    from richter_audit.ascent import find_patterns
-
-    _, _, codes, *_ = field()
-    found = searched("random", paragraphs=1200, uniform=0.0)
-    rows = list(found.errors)
-    told = find_patterns(
-        [found.errors[r] for r in rows], [{"category": int(codes[r])} for r in rows], n_resamples=500, rng=rng()
-    )
-    return f"{SIMULATED}: {len(told)} groups named" + "".join(f"; {p}" for p in told[:1])
+    groups, told = failing_groups("random", nearby=False, paragraphs=1200, uniform=0.0)
+    return told + "".join(f"; {g.name}: {g.failing} of {len(g.members)}" for g in groups[:1])
 
 
 @row

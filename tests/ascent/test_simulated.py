@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated_search import simulate_search
 
 from helpers.trials import fewest_hits, most_hits, n_trials
-from richter_audit.ascent import SearchSettings, follow, simulate_search
+from richter_audit.ascent import SearchSettings, follow
 from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
 from richter_audit.knowledge import find_similar

@@ -468,18 +468,6 @@ def describe_map(rows: Sequence[Row], ranked: Sequence[str], *, has_shared_place
     )
 
 
-def describe_patterns(rows: Sequence[Row]) -> Says:
-    """The first group that fails more often than the rest."""
-    top = rows[0]
-    return (
-        (
-            f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')}, "
-            f"the rest in {percent(top['low'])}."
-        ),
-        "Groups that fail more often (dot) than the rest (start of the line) in what was asked about.",
-    )
-
-
 def describe_categories(rows: Sequence[Row]) -> Says:
     """The error rate of the category that was sampled most."""
     first = rows[0]

@@ -12,22 +12,14 @@ from richter.cli._options import command, json_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file or folder to write.")
 @click.option(
     "--to",
-    type=click.Choice(["items", "promptfoo", "inspect", "pytest", "card"]),
+    type=click.Choice(["items", "promptfoo", "inspect", "pytest"]),
     default="items",
-    help="What to write: items (JSONL), a set for another tool, or a data set that others can cite and load.",
+    help="What to write: items (JSONL), or a set for another tool.",
 )
 @click.option("--items", default=10_000, help="facts: how many questions.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="facts: another seed draws other questions.")
 @click.option("--examples", default=1, help="FILE alone: questions to print for each domain and tier.")
 @click.option("--name", help="What the set is called. By default the file's name.")
-@click.option(
-    "--license", "license_name", help="card of your own questions: their terms, such as MIT or a web address."
-)
-@click.option("--creator", help="card of your own questions: who made them.")
-@click.option("--url", default="", show_default=False, help="card: where it can be had.")
-@click.option(
-    "--published", default="", show_default=False, metavar="YYYY-MM-DD", help="card: the date of publication, if known."
-)
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @json_option
 def bench() -> None:
@@ -38,8 +30,7 @@ def bench() -> None:
     larger one. Beside it go a gazetteer (OUTPUT with .gazetteer.json.gz), by which wrong answers are graded, and a note
     of what reproduces it (.build.json).
 
-    FILE is a set of questions: JSONL, CSV or Parquet. Without -o it is shown. A card is a folder with README.md (a
-    datasheet under the header that the Hugging Face Hub reads), croissant.json and the data files.
+    FILE is a set of questions: JSONL, CSV or Parquet. Without -o it is shown.
 
     \b
     Examples:
@@ -47,5 +38,4 @@ def bench() -> None:
       richter bench facts.jsonl --examples 3
       richter bench facts.jsonl --to promptfoo -o facts.yaml
       richter bench facts.jsonl --to inspect -o tasks/facts
-      richter bench mine.jsonl --to card -o card --name "My questions" --license MIT --creator "Us"
     """

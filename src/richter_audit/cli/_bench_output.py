@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -27,9 +26,8 @@ def bench(
     name: str | None,
     force: bool,
     json_path: str | None,
-    **card: Any,
 ) -> None:
-    """Build the facts benchmark, or show, export or describe a set of questions."""
+    """Build the facts benchmark, or show or export a set of questions."""
     file = Path(source)
     if source == "facts" and not file.exists():
         if output is None or to != "items":
@@ -37,15 +35,13 @@ def bench(
         _build_facts(items, seed, output, json_path)
     elif output is None:
         _show(file, examples, json_path)
-    elif to == "card":
-        _write_card(file, output, json_path, name=name, force=force, **card)
     else:
         _export(file, to, output, name, force, json_path)
 
 
 def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> None:
     """Build the facts benchmark: 8 domains, 5 tiers, free-form prompt and four options for every item."""
-    from richter_audit.bench import BUILD, beside, build_facts, pack, write_items
+    from richter_audit.bench import beside, build_facts, pack, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
         raise StorageError(f"{output.parent} is not a folder.", remedy="Make it, or choose another place.")
@@ -57,7 +53,7 @@ def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> 
     sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
     note = {"benchmark": "facts", **built.to_dict(), **sha256}
     stem = output.name.split(".")[0]
-    write_file(output.with_name(f"{stem}{BUILD}"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_file(output.with_name(f"{stem}.build.json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
     out = console(json_path)
     out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
     out.print(f"SHA-256 {sha256['sha256']}")
@@ -116,17 +112,6 @@ def _print_examples(out: Console, items: Sequence[Item]) -> None:
     for item in items:
         head = f"[{item.domain}, tier {item.tier}, {item.form}] "
         out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
-
-
-def _write_card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:
-    """Write an item set as a data set that others can cite and load."""
-    from richter_audit.bench import read_items, write_card
-
-    made = write_card(read_items(file), file, output, **options)
-    out = publish(made, json_path, inputs=[file])
-    out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
-    for path, sha256 in made["sha256"].items():
-        out.print(f"  {sha256}  {path}")
 
 
 def _export(file: Path, to: str, output: Path, name: str | None, force: bool, json_path: str | None) -> None:
