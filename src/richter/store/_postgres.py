@@ -22,7 +22,7 @@ from richter.errors import (
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction
 from richter.store._place import DatabaseRun, can_name, named_run
-from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
+from richter.store._schema import CLOCK, MARK, NEWEST, check_version, for_postgres, migrations_after
 
 CONNECT_S = 10.0
 COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
@@ -310,12 +310,12 @@ class PostgresDatabase:
                 raise InputError(
                     f"{self.name} is not a run: no such tables.", remedy="Make one with `richter audit --only ask`."
                 )
-            check_version(self.name, version, writable=False, oldest=SHARED)
+            check_version(self.name, version, writable=False)
             self.version = version
-        elif version is None or version != len(MIGRATIONS):
+        elif version is None or version != NEWEST:
             self._persist(lambda: self._wait(self._migrate()), "read")
         if self._writable:
-            self.version = len(MIGRATIONS)
+            self.version = NEWEST
             self._persist(lambda: self._wait(self._connect("write")), "write")
 
     async def _version(self) -> int | None:
@@ -356,9 +356,9 @@ class PostgresDatabase:
                 if not await connection.fetchval("SELECT 1 FROM pg_namespace WHERE nspname = $1", self._place.name):
                     await connection.execute(f'CREATE SCHEMA "{self._place.name}"')
                 await connection.execute(CLOCK)
-            for name, script in MIGRATIONS[version or 0 :]:
+            for _, names, script in migrations_after(version or 0):
                 await connection.execute(for_postgres(script))
-                await connection.execute("INSERT INTO migrations VALUES ($1, clock())", name)
+                await connection.executemany("INSERT INTO migrations VALUES ($1, clock())", [(n,) for n in names])
             await connection.execute(f"COMMENT ON TABLE migrations IS '{MARK}'")
 
 
