@@ -18,7 +18,7 @@ from richter.claims import METRICS, Outcomes, decide, mean_evidence
 from richter.errors import PlanError, ReadingProposed
 from richter.records import Claim, Verdict, at_least, at_most
 from richter.report import gate_comment
-from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table, mean_given_error
+from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_rates, mean_given_error
 from richter.tables import ReadOptions, read_tables
 from richter.words import describe_verdict
 
@@ -238,12 +238,12 @@ def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
     strata = np.where(np.arange(200) % 3 == 0, "x", "y")
     mix = {"x": 0.5, "y": 0.5}
     alone = [
-        human_corrected_table(judged, human).at(3).interval,
+        human_corrected_rates(judged, human)(0.95).at(3).interval,
         deployment_table(judged, traffic=Traffic(shares=mix, strata=list(strata))).at(3).interval,
         expected_loss(judged, {3: 10.0}).interval,
     ]
     copied = [
-        human_corrected_table(many, labels, groups=groups).at(3).interval,
+        human_corrected_rates(many, labels, groups=groups)(0.95).at(3).interval,
         deployment_table(many, traffic=Traffic(shares=mix, strata=list(np.repeat(strata, copies))), groups=groups)
         .at(3)
         .interval,

@@ -48,9 +48,8 @@ OLD = {
     "bench build": "--items --seed --output --json",
     "bench export": "--to --output --name --force --json",
     "bench show": "--examples --json",
-    "calibration apply": "--output --out --column",
     "calibration measure": f"{READS} --bins --binning --level --target-error --by --refusals --splits --precision "
-    f"--questions --save-map --svg --seed {ENGINE} --json",
+    f"--questions --svg --seed {ENGINE} --json",
     "calibration phase": f"{READS} --runs --level --svg --seed --json",
     "calibration pipeline": "--level --seed --json",
     "check": f"{READS} --json",

@@ -139,7 +139,7 @@ def test_no_scorer_of_inspect_ends_an_eval_by_our_metrics(scorer: Any, epochs: E
         make()
         for make in (
             extension.error_rate, extension.mean_severity, extension.severity_rate, extension.slope_b,
-            extension.tail_mean, extension.tail_shape,
+            extension.tail_mean,
         )
     ]  # fmt: skip
     task = Task(
@@ -180,14 +180,6 @@ def test_slope_is_estimate_b_and_epochs_widen_it(rng: np.random.Generator) -> No
     many = extension.slope_b()(scored([(str(i), float(v)) for i, v in enumerate(values) for _ in range(10)]))
     width = (many["b_high"] - many["b_low"]) / (once["b_high"] - once["b_low"])
     assert width > 0.6
-
-
-def test_tail_shape_refuses_the_grid_and_fits_continuous_scores(rng: np.random.Generator) -> None:
-    graded = scored([(str(i), float(v)) for i, v in enumerate(rng.integers(0, 9, 500) / 2)])
-    assert math.isnan(extension.tail_shape()(graded)["xi"])
-    values = rng.exponential(size=5000)
-    found = extension.tail_shape()(scored([(str(i), float(v)) for i, v in enumerate(values)]))
-    assert found["xi_low"] < 0 < found["xi_high"]  # exponential exceedances have shape 0
 
 
 @pytest.mark.slow

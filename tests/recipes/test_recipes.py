@@ -122,7 +122,7 @@ def test_a_log_format_is_a_reader_and_a_line(package: Path, grades: Path) -> Non
         before="from richter.interop._tracing",
     )
     line = (
-        '    Format(name="tally log", shapes=_RECORDS, told_by=_has("tally_case", "tally_points"), read=read_tally),\n'
+        '    Format(name="tally log", shapes=_RECORDS, matches=_has("tally_case", "tally_points"), read=read_tally),\n'
     )
     insert(interop / "_recognise.py", line, before='    Format(name="ACD task"')
     rng, right = np.random.default_rng(2), {}

@@ -1,6 +1,7 @@
 import dataclasses
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +20,9 @@ from richter.severity import (
     Requirement,
     Scores,
     Traffic,
-    check_requirements,
+    ask_requirement,
     clean_answers_needed,
+    decide_requirements,
     deployment_table,
     describe_requirement,
     expected_loss,
@@ -165,6 +167,13 @@ def test_requirements_are_read(text: str, severity: float, rate: float) -> None:
 def test_bad_requirements_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         parse_requirement(text)
+
+
+def check_requirements(
+    rules: Sequence[Requirement], table: Callable[[str, float], DeploymentTable], names: Sequence[str]
+) -> tuple[Claim, ...]:
+    asked = [ask_requirement(rule, name, functools.partial(table, name)) for rule in rules for name in names]
+    return decide_requirements(asked)
 
 
 def check(scores: dict[str, list[float]], *rules: str, traffic: Traffic | None = None) -> tuple[Claim, ...]:

@@ -18,9 +18,9 @@ import polars as pl
 
 from richter import __version__
 from richter.audit._calibration_audit import draws_table, measure_calibration
-from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables
+from richter.audit._drawn_questions import CalibrationSection, drawn_questions
 from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from richter.calibration._groups import GroupStudy, study_groups
 from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
-from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
 from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
 from richter.claims import METRICS, Asked, Blocked, Evidence, FamilyName, Question, decide, ece_evidence, ece_side
-from richter.errors import InputError, TooFewErrors
+from richter.errors import InputError
 from richter.records import Claim, Interval, Result, Verdict
 from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
@@ -46,7 +45,6 @@ class ConfidenceStudy(Result):
     scores: ConfidenceScores
     curve: tuple[CurvePoint, ...]
     safe: SafeThreshold
-    recalibration: RecalibrationAdvice | None
     by_group: GroupStudy | None = None
     cannot: tuple[str, ...] = ()
 
@@ -77,14 +75,10 @@ def study_confidence(
     of: dict[str, Any] = {"unit": rows.unit, "weight": rows.counted}
     result, evidence = _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)
     cannot = list(result.notes) + list(evidence.notes)
-    test, advice = None, None
+    test = None
     try:
         test = miscalibration(c, a, rng=rng, bins=bins, n_resamples=n_resamples, **of)
     except InputError as e:
-        cannot.append(str(e))
-    try:
-        advice = recalibrate(c, a, rng=rng, level=level, bins=bins, **of)
-    except TooFewErrors as e:
         cannot.append(str(e))
     scores = confidence_scores(c, a, rng=rng, level=level, **of)
     if scores.auroc.reason:
@@ -96,7 +90,6 @@ def study_confidence(
         scores=scores,
         curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
         safe=safe_threshold(c, a, target=target, rng=rng, unit=rows.unit, weight=rows.given, level=level),
-        recalibration=advice,
         by_group=None if by is None else study_groups(c, a, by, bins=bins, level=level, **of),
         cannot=tuple(dict.fromkeys(cannot)),
     )

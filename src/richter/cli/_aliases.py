@@ -71,11 +71,14 @@ ALIASES = (
 
 # what no command does any more, and why
 PAPERS = "only the papers' own tables and simulations need it: papers/, run but not shipped"
+MAPS = "fit a map with scikit-learn; `richter calibration` says whether what it gives is calibrated"
 PILOT = "it missed 4 of 12 gains; `search run` asks at random where it gains nothing"
 CONTRASTS = "its clusters name the folders, headings and attributes in which more fails"
 CARD = "nobody loads an item set so; `richter export RUN --hub` describes a run's questions with its answers"
 CALCULATOR = "it computed one formula: in Python richter.floors."
 GONE = {
+    "calibration apply": MAPS,
+    "calibration --save-map": MAPS,
     "floors half-life": f"{CALCULATOR}half_life",
     "floors horizon": f"{CALCULATOR}horizon",
     "floors recalibration": f"{CALCULATOR}recalibration_rounds",

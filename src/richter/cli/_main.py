@@ -43,7 +43,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "severity tail": ("._measure_commands:severity_tail", "Is one model's tail of severe errors heavier?"),
     "severity score": ("", "Give every answer a continuous severity, for `severity tail`."),
     "calibration": ("._measure_commands:calibration", "Does the model know when it is wrong?"),
-    "calibration apply": ("._measure_commands:calibration_apply", "Recalibrate confidences by a saved map."),
     "label agreement": ("._label_commands:label_agreement", "Can I trust the judge? How far raters agree."),
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
@@ -70,7 +69,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 GROUPS = {
     "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
     "How bad are errors, and does the model know?": (
-        "severity", "severity tail", "severity score", "calibration", "calibration apply", "watch"
+        "severity", "severity tail", "severity score", "calibration", "watch"
     ),
     "How much data does it take, and can I trust the labels?": (
         "size calibration", "size tail", "size published", "label agreement", "label next",

@@ -19,13 +19,11 @@ __all__ = [
     "accuracy_floor",
     "active_floor",
     "bias_variance_bins",
-    "dynamics_exponent",
     "half_life",
     "horizon",
     "passive_floor",
     "phase",
     "recalibration_rounds",
-    "scaling_exponents",
 ]
 
 
@@ -162,32 +160,6 @@ def horizon(labels: float, *, alpha: float = 0.5, c0: float = 1.0, lipschitz: fl
         c0=c0,
         lipschitz=lipschitz,
     )
-
-
-def scaling_exponents(alpha: float) -> dict[str, float]:
-    """How labels grow with model size N when the error rate falls as N^-alpha and the gap sought falls with it.
-
-    Detection e / delta^2 grows as N^alpha (Theorem 4's statement). Estimation L e / delta^3 at the passive rate
-    grows as N^(2 alpha); Theorem 4 does not say so.
-    """
-    check_positive(alpha=alpha)
-    return {"detection": alpha, "estimation": 2 * alpha}
-
-
-def dynamics_exponent(beta: float) -> dict[str, str]:
-    """Whether a stream of labels keeps up with an error rate that falls as t^-beta (Appendix J.1).
-
-    Passive: it does for beta < 1/2, active (rate not proved): for beta < 1; at the critical value it depends on the
-    constants.
-    """
-    check_positive(beta=beta)
-
-    def state(critical: float) -> str:
-        if beta == critical:
-            return "depends on constants"
-        return "keeps up" if beta < critical else "falls behind"
-
-    return {"passive": state(0.5), "active": state(1.0)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 lazy(
     __name__,
     public=(
-        "check_requirements",
         "clean_answers_needed",
         "compare_dominance",
         "deployment_table",

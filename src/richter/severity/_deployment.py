@@ -23,7 +23,6 @@ __all__ = [
     "deployment_table",
     "expected_loss",
     "human_corrected_rates",
-    "human_corrected_table",
 ]
 
 MILLION = 1_000_000
@@ -310,27 +309,6 @@ def expected_loss(
     )
 
 
-def human_corrected_table(
-    severity: ArrayLike,
-    human: ArrayLike,
-    *,
-    strata: ArrayLike | None = None,
-    probability: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    level: float = 0.95,
-) -> DeploymentTable:
-    """`deployment_table` for human severity: `severity` by the judge, `human` the label or NaN, answer by answer.
-
-    At every severity the rate is `stats.ppi_rate`'s. What judges miss and what they overcall both reach the limits.
-    `strata` names the stratum that each answer's label was drawn from, `probability` the chance that it had; without
-    either labels are taken as a simple random sample. With `groups` (one an answer, what varies together) the limits
-    allow for them, as those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
-    """
-    options = {"strata": strata, "probability": probability, "groups": groups, "weights": weights}
-    return human_corrected_rates(severity, human, **options)(level)
-
-
 def human_corrected_rates(
     severity: ArrayLike,
     human: ArrayLike,
@@ -340,7 +318,13 @@ def human_corrected_rates(
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Callable[[float], DeploymentTable]:
-    """`human_corrected_table` at any level, with the evidence behind it made once."""
+    """`deployment_table` for human severity, at any level: `severity` by the judge, `human` the label or NaN.
+
+    At every severity the rate is `stats.ppi_rate`'s. What judges miss and what they overcall both reach the limits.
+    `strata` names the stratum that each answer's label was drawn from, `probability` the chance that it had; without
+    either labels are taken as a simple random sample. With `groups` (one an answer, what varies together) the limits
+    allow for them, as those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
+    """
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
         raise InputError(f"{labels.size} labels for {judged.size} answers.", remedy="Give NaN where there is none.")

@@ -15,7 +15,6 @@ __all__ = [
     "AskedRequirement",
     "Requirement",
     "ask_requirement",
-    "check_requirements",
     "decide_requirements",
     "describe_requirement",
     "parse_requirement",
@@ -66,34 +65,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def describe_requirement(claim: Claim) -> str:
-    """What a claim of `check_requirements` asks, in words."""
+    """What a requirement's claim asks, in words."""
     assert claim.hypothesis is not None
     rule = Requirement(severity=float(claim.measure.rsplit("_", 1)[1]), per_million=claim.hypothesis.value)
     return f"{claim.conditions[0]} has {rule}"
-
-
-def check_requirements(
-    requirements: Sequence[Requirement],
-    table: Callable[[str, float], DeploymentTable],
-    names: Sequence[str],
-    *,
-    level: float = 0.95,
-    seed: int | None = None,
-) -> tuple[Claim, ...]:
-    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
-
-    >>> from richter.severity import check_requirements, deployment_table, parse_requirement
-    >>> wanted = parse_requirement("severity>=3 below 5 per hundred")
-    >>> rates = lambda name, level: deployment_table([0] * 490 + [4] * 10, level=level)
-    >>> check_requirements([wanted], rates, ["model"])[0].verdict.value
-    'verified'
-    """
-    asked = [
-        ask_requirement(rule, name, lambda at, name=name: table(name, at), level=level)  # type: ignore[misc]
-        for rule in requirements
-        for name in names
-    ]
-    return decide_requirements(asked, level=level, seed=seed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Outcomes, mean_evidence
 from richter.errors import InputError, TooFewErrors
 from richter.severity import DEFAULT, POSITIVE, b_from_counts, count_levels, fit_rows
-from richter.tail import fit_gpd, tvar
+from richter.tail import tvar
 
-__all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean", "tail_shape"]
+__all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean"]
 
 Floats = NDArray[np.float64]
 GRADES = (CORRECT, INCORRECT, PARTIAL, NOANSWER)  # of scorers that say right or wrong
@@ -167,27 +167,5 @@ def slope_b() -> Metric:
             return _row("b", math.nan)
         low, high = np.quantile(known, [0.025, 0.975])
         return _row("b", fit.b, float(low), float(high))
-
-    return compute
-
-
-@metric(scores="unreduced")
-def tail_shape(q: float = 0.9) -> Metric:
-    """The GPD shape xi of a continuous score above its q-quantile; NaN on the half-step grid, where no GPD holds.
-
-    A bare estimate behind no gate: a claim about tails needs `richter severity tail`. Only for one epoch a sample.
-    """
-
-    def compute(scores: list[SampleScore]) -> Value:
-        values, samples = _read(scores)
-        graded = np.all(values * 2 == np.round(values * 2))
-        if len(values) == 0 or graded or len(np.unique(samples)) < len(samples):
-            return _row("xi", math.nan)
-        threshold = float(np.quantile(values, q))
-        try:
-            fit = fit_gpd(values[values > threshold] - threshold)
-        except InputError:
-            return _row("xi", math.nan)
-        return _row("xi", fit.xi, fit.interval.low, fit.interval.high)
 
     return compute
