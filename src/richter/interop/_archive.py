@@ -220,10 +220,10 @@ def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) ->
         score = {name: reading[name] for name in ("scale", "better")}
     except (LookupError, TypeError, ValueError, RecursionError):
         score = {}
-    told: dict[str, Any] = {"score": score}
+    note: dict[str, Any] = {"score": score}
     if not any(row["answer"] for row in answers):
-        told["understood"] = ""
-    return {"import": told}
+        note["understood"] = ""
+    return {"import": note}
 
 
 def _json(value: object) -> bytes:

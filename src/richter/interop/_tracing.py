@@ -45,7 +45,7 @@ _LANGFUSE = frozenset(
 
 def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Traces, or observations put together by their trace, with the scores inside them or in `scores/` beside them."""
-    given, lost = _by_trace(_beside(path, "scores"))
+    given, n_unreadable = _by_trace(_beside(path, "scores"))
     traces: list[Mapping[str, Any]] = []
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(_langfuse, _records(path, reading, packed=True)):
@@ -57,8 +57,8 @@ def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         reading.unread["observation: it is read with its trace, from traces/"] += sum(map(len, groups.values()))
         return
     steps, missed = _by_trace(_beside(path, "observations") if traces and path.parent.name == "traces" else ())
-    if lost + missed:
-        reading.unread["file: of the same export, and cannot be read"] += lost + missed
+    if n_unreadable + missed:
+        reading.unread["file: of the same export, and cannot be read"] += n_unreadable + missed
     for trace in traces:
         name = log.flat_text(trace.get("id"))
         inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, [])
@@ -174,15 +174,15 @@ def _beside(path: Path, table: str) -> tuple[tuple[Path, int], ...]:
 def _by_trace(files: tuple[tuple[Path, int], ...]) -> tuple[Mapping[str, list[Mapping[str, Any]]], int]:
     """The rows of these files by their trace, and how many of the files cannot be read."""
     out: dict[str, list[Mapping[str, Any]]] = {}
-    lost = 0
+    n_unreadable = 0
     for file, _ in files:
         try:
             for row in map(_langfuse, _records(file, log.Reading(path=file, format=""), packed=True)):
                 if row.get("trace_id"):
                     out.setdefault(log.flat_text(row["trace_id"]), []).append(row)
         except (Unreadable, InputError, OSError):
-            lost += 1
-    return out, lost
+            n_unreadable += 1
+    return out, n_unreadable
 
 
 def read_langsmith(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
@@ -261,7 +261,7 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     for row in roots:
         calls = _llm_spans(spans.get(log.flat_text(row.get("root_span_id")), []))
         metadata, metrics = log.mapping(row.get("metadata")), log.mapping(row.get("metrics"))
-        said = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
+        details = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
         named = log.pick(row, "experiment", "experiment_name") or own or log.pick(row, "experiment_id")
         start, end = _figure(metrics.get("start")), _figure(metrics.get("end"))
         used = {
@@ -273,10 +273,10 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             item=log.pick(log.mapping(row.get("origin")), "id")
             or log.pick(row, "dataset_record_id")
             or log.pick(metadata, "item_id"),
-            model=log.pick(said, "model") or named,
+            model=log.pick(details, "model") or named,
             settings={
                 "experiment": named,
-                **{k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
+                **{k: v for k, v in details.items() if k in ("temperature", "max_tokens", "prompt")},
             },
             prompt=row.get("input"),
             answer=row.get("output"),
@@ -422,10 +422,10 @@ def _sample(
     """The three services' common part. Without a dataset's item, the question itself is the item's name."""
     asked = _said(prompt)
     wanted = _said(expected)
-    kept = {str(k): log.flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
+    texts = {str(k): log.flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
     return log.Sample(
         item=log.flat_text(item) or asked[:120] or log.flat_text(row.get("id")),
-        setup=log.Setup(log.flat_text(model) or "unknown model", tuple((k, v) for k, v in kept.items() if v)),
+        setup=log.Setup(log.flat_text(model) or "unknown model", tuple((k, v) for k, v in texts.items() if v)),
         prompt=asked,
         references=(wanted,) if wanted else (),
         domain=log.flat_text(log.pick(metadata, *log.DOMAIN_KEYS)),

@@ -146,11 +146,11 @@ class PostgresDatabase:
 
         Not where it was never reached, nor where the work is not `whole` but goes on from before.
         """
-        until, pause, lost = time.monotonic() + RECONNECT_S, 0.05, False
+        until, pause, was_lost = time.monotonic() + RECONNECT_S, 0.05, False
         while True:
             try:
                 result = work()
-                if lost:
+                if was_lost:
                     self.reconnected_at = time.monotonic()
                 return result
             except RichterError:
@@ -162,7 +162,7 @@ class PostgresDatabase:
                 if time.monotonic() > until:
                     raise self._translate_error(error) from error
             except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
-                lost = True
+                was_lost = True
                 self._drop(purpose)
                 if not self._may_come_back(error, whole=whole) or time.monotonic() > until:
                     self._reached = False  # one long wait is enough: what comes after it ends at once

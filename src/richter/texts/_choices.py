@@ -150,8 +150,8 @@ def _read_letters(choices: tuple[str, ...], text: str, cut: bool) -> set[str]:
     answered = re.findall(rf"(?im)^[\s*#>_]*(?:final )?{_ANSWER}[\s*_]*[:：]\s*(.+)$", text)[-1:]
     options = dict(zip(LETTERS, choices, strict=False))
     for part in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
-        said = bare_text(part)
-        same = {a for a, option in options.items() if len(said) > 1 and bare_text(option) == said}
+        bare = bare_text(part)
+        same = {a for a, option in options.items() if len(bare) > 1 and bare_text(option) == bare}
         if len(same) == 1:
             return same
     for part, pattern in zip((text, text, own, own, own), _PATTERNS, strict=True):

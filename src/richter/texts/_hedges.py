@@ -20,13 +20,13 @@ def is_hedged(item: Item, text: str) -> bool:
     """
     names = [plain_text(name).strip() for name in reference_names(item) if name.strip()]
     words = {word for name in names for word in normalise(name).split()}
-    said = plain_text(text)
-    places = [m for name in names for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
-    return bool(places) and all(_has_rival(said, place, words) for place in places)
+    plain = plain_text(text)
+    places = [m for name in names for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", plain)]
+    return bool(places) and all(_has_rival(plain, place, words) for place in places)
 
 
-def _has_rival(said: str, place: re.Match[str], words: set[str]) -> bool:
+def _has_rival(plain: str, place: re.Match[str], words: set[str]) -> bool:
     """Whether other words than the reference's stand across an "or" from a place."""
-    before = _BEFORE.search(said[max(0, place.start() - 80) : place.start()])
-    after = _AFTER.match(said, place.end())
+    before = _BEFORE.search(plain[max(0, place.start() - 80) : place.start()])
+    after = _AFTER.match(plain, place.end())
     return any(not set(normalise(side[1]).split()) <= words for side in (before, after) if side is not None)

@@ -368,6 +368,6 @@ def _is_denied(answer: str, reference: str) -> bool:
 _OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")
 
 
-def same_date(said: list[Date], wanted: list[Date]) -> bool:
+def same_date(stated: list[Date], wanted: list[Date]) -> bool:
     """Whether a date that is said agrees with a wanted one in every part which that one states."""
-    return any(all(b is None or a == b for a, b in zip(s, w, strict=True)) for s in said for w in wanted)
+    return any(all(b is None or a == b for a, b in zip(s, w, strict=True)) for s in stated for w in wanted)

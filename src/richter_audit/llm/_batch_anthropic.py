@@ -119,8 +119,8 @@ class AnthropicBatches:
             usage = message.get("usage") or {}
             tokens_in, tokens_out = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
         except (KeyError, TypeError, AttributeError) as error:
-            kept = json.dumps(message)[: 2**20].encode()
-            raise TryAgain("the answer is not what the API promises", maybe_billed=True, aside=kept) from error
+            raw = json.dumps(message)[: 2**20].encode()
+            raise TryAgain("the answer is not what the API promises", maybe_billed=True, aside=raw) from error
         money = None
         if self._price is not None and tokens_in is not None and tokens_out is not None:
             money = self._price.cost(tokens_in, tokens_out)

@@ -122,8 +122,8 @@ class OpenAIBatches:
         except TryAgain as error:
             error.maybe_billed = False  # a file alone costs nothing
             raise
-        made = {"input_file_id": (file or {}).get("id"), "endpoint": asked["url"], "completion_window": "24h"}
-        job = await self._client.json("POST", "batches", json={**made, "metadata": {"richter": label}})
+        fields = {"input_file_id": (file or {}).get("id"), "endpoint": asked["url"], "completion_window": "24h"}
+        job = await self._client.json("POST", "batches", json={**fields, "metadata": {"richter": label}})
         if not job or not isinstance(job.get("id"), str):
             raise TryAgain("the provider gave a job no id", maybe_billed=True)
         return str(job["id"])
