@@ -38,6 +38,7 @@ import richter_audit.bench as bench
 import richter_audit.judge as judge
 import sem_ece_convergence
 import tail_traps
+import tax_formulas
 from errorquake_mechanisms import mechanisms_by_severity
 from tail_generators import draw_gpd, draw_pair, draw_severities
 from tail_power import simulate_criteria
@@ -848,7 +849,7 @@ def fairness() -> str:
 
 @row
 def horizon() -> str:
-    return f"{floors.horizon(14_000).passive:.2e}"
+    return f"{tax_formulas.horizon(14_000).passive:.2e}"
 
 
 @row
@@ -859,16 +860,13 @@ def half_life() -> str:
 
 @row
 def trap() -> str:
-    return (
-        "1,000 labels, ECE 0.1 halved each time: "
-        f"{floors.recalibration_rounds(1000, 0.1, error_rate=0.1).rounds} rounds"
-    )
+    return f"1,000 labels, ECE 0.1 halved each time: {tax_formulas.recalibration_rounds(1000, 0.1, 0.1)} rounds"
 
 
 @row
 def transfer() -> str:
-    t = floors.transfer_labels(0.02, 0.01, error_rate=0.1)
-    return f"{t.with_transfer:,} against {t.from_scratch:,} labels"
+    found = tax_formulas.transfer_labels(0.02, 0.01, 0.1)
+    return f"{found.with_transfer:,.0f} against {found.from_scratch:,.0f} labels"
 
 
 @row

@@ -75,24 +75,25 @@ MAPS = "fit a map with scikit-learn; `richter calibration` says whether what it 
 PILOT = "it missed 4 of 12 gains; `search run` asks at random where it gains nothing"
 CONTRASTS = "its clusters name the folders, headings and attributes in which more fails"
 CARD = "nobody loads an item set so; `richter export RUN --hub` describes a run's questions with its answers"
-CALCULATOR = "it computed one formula: in Python richter.floors."
+HALF_LIFE = "it computed one formula: in Python richter.floors.half_life"
+FORMULA = "it computed one formula, which only the paper uses: papers/tax_formulas.py"
 GONE = {
     "calibration apply": MAPS,
     "calibration --save-map": MAPS,
-    "floors half-life": f"{CALCULATOR}half_life",
-    "floors horizon": f"{CALCULATOR}horizon",
-    "floors recalibration": f"{CALCULATOR}recalibration_rounds",
-    "floors transfer": f"{CALCULATOR}transfer_labels",
+    "floors half-life": HALF_LIFE,
+    "floors horizon": FORMULA,
+    "floors recalibration": FORMULA,
+    "floors transfer": FORMULA,
     "floors simulate": PAPERS,
     "severity --conditions": PAPERS,
     "severity --full": PAPERS,
     "severity --judge-errors": "it took raters as independent, or a table as known; human labels correct (--human)",
     "severity --pair": PAPERS,
     "severity --paper": "`richter severity --all` has the paper's slopes and counts",
-    "size calibration --drift": f"{CALCULATOR}half_life",
-    "size calibration --ece": f"{CALCULATOR}recalibration_rounds",
-    "size calibration --horizon": f"{CALCULATOR}horizon",
-    "size calibration --shift": f"{CALCULATOR}transfer_labels",
+    "size calibration --drift": HALF_LIFE,
+    "size calibration --ece": FORMULA,
+    "size calibration --horizon": FORMULA,
+    "size calibration --shift": FORMULA,
     "size calibration --stages": "`--pipeline L1,L2,..` says it with a constant for each stage",
     "tail power": PAPERS,
     "tail test --paper": "nobody reads the LaTeX tables that it wrote",
