@@ -242,7 +242,7 @@ def test_figures_by_group_are_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert code == 0
     assert "spread between groups" in out
     made = {p.name for p in (tmp_path / "figures").iterdir()}
-    assert {"calibration-reliability.svg", "calibration-coverage.svg", "calibration-groups.svg"} <= made
+    assert {"calibration-reliability.svg", "calibration-groups.svg"} <= made
 
 
 def test_a_group_column_is_the_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,6 @@ class StudyFields(TypedDict, total=False):
 
     miscalibration: cal.Miscalibration | None
     scores: cal.ConfidenceScores
-    curve: Sequence[cal.CurvePoint]
     safe: cal.SafeThreshold
 
 
@@ -183,7 +182,7 @@ class DrawsCondition(CalibrationCondition):
         }
         if study is not None:
             fields |= {"miscalibration": study.miscalibration, "scores": study.scores}
-            fields |= {"curve": study.curve, "safe": study.safe}
+            fields |= {"safe": study.safe}
         return fields
 
 

@@ -358,22 +358,6 @@ def describe_phase(rows: Sequence[Row]) -> Says:
     return f"For {least['condition']}, {labels} show miscalibration in four of five parts.", reading
 
 
-def describe_coverage(conditions: Found) -> Says:
-    """From which confidence the first condition that has a safe threshold may answer alone."""
-    safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
-    reading = "How often answers are wrong when only the most confident ones are given."
-    if not safe:
-        return "No confidence threshold is shown to be safe.", reading
-    first, found = safe[0]
-    return (
-        (
-            f"{first} may answer alone from a confidence of {number(found['threshold'])}, with under "
-            f"{percent(found['target'])} wrong."
-        ),
-        reading,
-    )
-
-
 def describe_groups(rows: Sequence[Row]) -> Says:
     """The group of which least is known."""
     widest = max(rows, key=lambda r: r["high"] - r["low"])
