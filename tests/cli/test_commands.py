@@ -46,7 +46,6 @@ OLD = {
     f"--judged --allow-self --gazetteer --draws --drawn --nll --kb --search-calls --canaries --plan --stop-when "
     f"--only --seed {PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "bench build": "--items --seed --output --json",
-    "bench export": "--to --output --name --force --json",
     "bench show": "--examples --json",
     "calibration measure": f"{READS} --bins --binning --level --target-error --by --refusals --splits --precision "
     f"--questions --svg --seed {ENGINE} --json",

@@ -29,7 +29,6 @@ ALIASES = (
     _alias("agreement", "label agreement"),
     _alias("ask", "audit --only ask"),
     _alias("bench build", "bench"),
-    _alias("bench export", "bench"),
     _alias("bench show", "bench"),
     _alias("calibration measure", "calibration"),
     _alias("calibration phase", "size calibration --phase"),
@@ -71,6 +70,7 @@ ALIASES = (
 
 # what no command does any more, and why
 PAPERS = "only the papers' own tables and simulations need it: papers/, run but not shipped"
+SETS = "nobody imports a benchmark so; `richter search export` writes failing questions for other tools"
 MAPS = "fit a map with scikit-learn; `richter calibration` says whether what it gives is calibrated"
 PILOT = "it missed 4 of 12 gains; `search run` asks at random where it gains nothing"
 CONTRASTS = "its clusters name the folders, headings and attributes in which more fails"
@@ -104,7 +104,8 @@ GONE = {
     "search show --patterns": CONTRASTS,
     "search show --graphml": "nobody reads the file that it wrote; `richter search show RUN --map errors.csv` has it",
     "bench card": CARD,
-    "bench --to card": CARD,
+    "bench --to": SETS,
+    "bench export": SETS,
     "bench export --to lm-eval": "lm-eval does not import such sets",
 }
 

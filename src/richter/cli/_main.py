@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search base": ("", "Build, extend or show a knowledge base to search."),
     "search questions": ("", "Let a model write questions for a knowledge base."),
     "search index": ("", "Index a knowledge base that outgrows memory."),
-    "bench": ("", "Build, show and export sets of questions."),
+    "bench": ("", "Build the facts benchmark, show sets of questions."),
     "run": ("._data_commands:run", "List runs, show what is in one, settle what was billed."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
     "export": ("._data_commands:export", "Write records, evidence or results for other tools."),

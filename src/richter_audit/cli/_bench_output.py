@@ -1,4 +1,4 @@
-"""`richter bench`: build and inspect item sets."""
+"""`richter bench`: build and show sets of questions."""
 
 import hashlib
 import json
@@ -10,33 +10,23 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from richter.cli._io import PLAIN, console, grid, progress_console, publish, write_json
+from richter.cli._io import PLAIN, console, grid, progress_console, write_json
 from richter.errors import StorageError
 from richter.records import Item, printable
 from richter.store import write_file
 
 
-def bench(
-    source: str,
-    output: Path | None,
-    to: str,
-    items: int,
-    seed: int,
-    examples: int,
-    name: str | None,
-    force: bool,
-    json_path: str | None,
-) -> None:
-    """Build the facts benchmark, or show or export a set of questions."""
+def bench(source: str, output: Path | None, items: int, seed: int, examples: int, json_path: str | None) -> None:
+    """Build the facts benchmark, or show a set of questions."""
     file = Path(source)
     if source == "facts" and not file.exists():
-        if output is None or to != "items":
+        if output is None:
             raise click.UsageError("Build it first: richter bench facts -o facts.jsonl.")
         _build_facts(items, seed, output, json_path)
-    elif output is None:
-        _show(file, examples, json_path)
+    elif output is not None:
+        raise click.UsageError(f"{source} is shown, not written: -o is for facts.")
     else:
-        _export(file, to, output, name, force, json_path)
+        _show(file, examples, json_path)
 
 
 def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> None:
@@ -112,13 +102,3 @@ def _print_examples(out: Console, items: Sequence[Item]) -> None:
     for item in items:
         head = f"[{item.domain}, tier {item.tier}, {item.form}] "
         out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
-
-
-def _export(file: Path, to: str, output: Path, name: str | None, force: bool, json_path: str | None) -> None:
-    """Write an item set for promptfoo, Inspect or pytest."""
-    from richter_audit.bench import read_items, write_set
-
-    items = read_items(file)
-    files = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
-    out = publish({"files": files, "items": len(items)}, json_path, inputs=[file])
-    out.print(f"{len(items):,} items for {to}: {', '.join(map(str, files))}.")
