@@ -269,7 +269,7 @@ MUTANTS = (
     Mutant("gate's needed", *SIZES, "units_needed(evidence, distance, tail=alpha)",
            "units_needed(evidence, distance, tail=alpha / 2)"),
     Mutant("band satisfied by one threshold", "tail/_tail_study.py", "tests/tail/test_compare.py",
-           "if kept == len(usable):", "if kept >= 1:"),
+           "if n_same_sign == len(usable):", "if n_same_sign >= 1:"),
     Mutant("tail gate P2", "tail/_gates.py", "tests/tail/test_gates.py",
            "passed=abs(difference) > plan.delta if known", "passed=abs(difference) > 0 if known"),
     Mutant("tail verdict without gates", "tail/_gates.py", "tests/tail/test_gates.py",

@@ -78,7 +78,7 @@ def _is_promptfoo(seen: Look) -> bool:
     return "results" in inner and bool(inner.keys() & {"stats", "prompts", "table", "version"})
 
 
-def _traced(seen: Look) -> set[str]:
+def _trace_fields(seen: Look) -> set[str]:
     """The fields of a tracing service's records, also where the file is a page of them as its interface answers."""
     page = next((seen.names[k] for k in PAGES if seen.shape == "object" and k in seen.names), None)
     if page is None or seen.names.keys() & {"input", "inputs"}:
@@ -90,13 +90,13 @@ def _traced(seen: Look) -> set[str]:
 
 
 def _is_langfuse(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     marks = {"htmlPath", "observations", "traceId", "sessionId", "totalCost", "trace_id", "session_id"}
     return {"id", "input", "output"} <= names and bool(names & marks)
 
 
 def _is_langsmith(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     nested = {"inputs", "outputs"} <= names and bool(names & {"run_type", "feedback_stats", "reference_example_id"})
     if nested and not names & {"run_type", "feedback_stats"} and "score" in known_fields(names):
         return False  # a table with a column of grades, which says itself what it is
@@ -105,7 +105,7 @@ def _is_langsmith(seen: Look) -> bool:
 
 
 def _is_braintrust(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     scored = "experiment_id" in names and any(n.partition(".")[0] == "scores" for n in names)
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 

@@ -116,10 +116,10 @@ def _named_sources(data: Mapping[Any, Any]) -> list[Source]:
         )
     if arrays:
         return [_table_of_arrays(arrays)]
-    return [_named(str(name), value) for name, value in data.items()]
+    return [_name_source(str(name), value) for name, value in data.items()]
 
 
-def _named(name: str, value: Any) -> Source:
+def _name_source(name: str, value: Any) -> Source:
     if isinstance(value, str | Path):
         return f"{name}={value}"
     frame = value if isinstance(value, pl.DataFrame) else pl.DataFrame({str(c): list(value[c]) for c in value.columns})

@@ -384,7 +384,7 @@ def _tail(level: float, side: Side) -> float:
     return (1 - level) / 2 if side in ("both", "exact") else 1 - level
 
 
-def _clipped(low: float, high: float, ends: tuple[float, float], level: float, side: Side, method: str) -> Interval:
+def _clip(low: float, high: float, ends: tuple[float, float], level: float, side: Side, method: str) -> Interval:
     return Interval(
         low=ends[0] if side == "upper" else max(low, ends[0]),
         high=ends[1] if side == "lower" else min(high, ends[1]),
@@ -405,7 +405,7 @@ def correction_interval(one: LabelCorrection, *, level: float = 0.95, side: Side
     between = _judged_variance([one]) * float(ndtri(1 - tail)) ** 2 * _inflation(one.freedom, tail)
     method = REGRESSION if one.pool is None else PARTS
     low, high = one.estimate - math.sqrt(below + between), one.estimate + math.sqrt(above + between)
-    return _clipped(low, high, (one.low, one.high), level, side, method)
+    return _clip(low, high, (one.low, one.high), level, side, method)
 
 
 def correction_difference(
@@ -424,12 +424,12 @@ def correction_difference(
         t = float(stdtrit(max(freedom, 1.0), 1 - tail))
         extra = sum(s.floor for s in sides if s.needs_floor or side == "exact")
         reach = math.sqrt(t**2 * (_label_variance(sides) + extra) + between)
-        return _clipped(middle - reach, middle + reach, ends, level, side, REGRESSION)
+        return _clip(middle - reach, middle + reach, ends, level, side, REGRESSION)
     (low_a, high_a), (low_b, high_b) = (_reach(s, tail, side=side) for s in sides)
     shared = _label_correlation(first, second)
     below = low_b + high_a - 2 * shared * math.sqrt(low_b * high_a) + between
     above = high_b + low_a - 2 * shared * math.sqrt(high_b * low_a) + between
-    return _clipped(middle - math.sqrt(below), middle + math.sqrt(above), ends, level, side, PARTS)
+    return _clip(middle - math.sqrt(below), middle + math.sqrt(above), ends, level, side, PARTS)
 
 
 def _label_correlation(first: LabelCorrection, second: LabelCorrection) -> float:

@@ -69,7 +69,7 @@ def fit_gpd(
     >>> abs(fit_gpd(exceedances).xi) < 0.15
     True
     """
-    x, w = _checked(exceedances, weights)
+    x, w = _check_exceedances(exceedances, weights)
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
     if interval not in ("profile", "percentile", "bca"):
@@ -119,7 +119,7 @@ def bootstrap_xi(x: Floats, scale: float, start: float, seeds: NDArray[np.uint64
     return drawn
 
 
-def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
+def _check_exceedances(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
     x = np.ascontiguousarray(exceedances, dtype=np.float64)
     if x.ndim != 1:
         raise InputError(f"Exceedances have {x.ndim} dimensions.", remedy="Give one row of numbers.")

@@ -168,26 +168,26 @@ def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[st
     last = matches[-1]
     if pattern is _LAST and (ends := _option_at_end(text, options)):
         return ends  # "It is vitamin C."
-    letters = _matched(last) | _offered_beside(text, last, options)
+    letters = _matched_letter(last) | _offered_beside(text, last, options)
     own_text = normalise(options.get(min(letters), ""))
     followed = own_text and normalise(text[last.end() :]).startswith(own_text)  # "B. Ernest Rutherford, while A ..."
     if pattern in (_FIRST, _LAST) and not followed:
         letters |= _others_in_sentence(text, last, options)
     for before in matches[:-1]:  # "The answer is B. The answer is C." is a hedge, "B. Wait, the answer is C." is not
         if pattern is _NAMED or not _REVISED.search(text[before.end() : last.end()]):
-            letters |= _matched(before) if pattern in (_DECLARED, _NAMED) else set()
+            letters |= _matched_letter(before) if pattern in (_DECLARED, _NAMED) else set()
     rest = normalise(text[last.end() :].lstrip().partition("\n")[0])
     also = {a for a, option in options.items() if rest and normalise(option) == rest}
     return letters if len(letters) > 1 or letters & also else letters | also
 
 
-def _matched(match: re.Match[str]) -> set[str]:
+def _matched_letter(match: re.Match[str]) -> set[str]:
     return set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper().replace("AND", "").replace("OR", "")))
 
 
 def _is_choice(text: str, match: re.Match[str], options: Mapping[str, str]) -> bool:
     """Whether a match names an option and neither denies it nor rules it out: "Answer: I think", "It is not A."."""
-    if options and not _matched(match) & options.keys():
+    if options and not _matched_letter(match) & options.keys():
         return False
     place = match.start(match.lastindex or 0)
     if any(_stands_within(option, text, place) for option in options.values()):
