@@ -154,7 +154,6 @@ SAME = {
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
-    ("floors/_sizing.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
 }
 LONGEST_S = 12.0  # of CPU of the tests that a change is tried with: those that reach it, the quickest first
 SWAPS: dict[type, Any] = {
