@@ -162,20 +162,6 @@ def test_openai_evals(tmp_path: Path) -> None:
     assert "no final report" in " ".join(problems(read_logs([cut])))
 
 
-def test_acd(tmp_path: Path) -> None:
-    folder = tmp_path / "acd_m" / "task_1_hanoi"
-    task = {"name_of_task": "hanoi", "description_of_task": "Move disks.", "capability_being_measured": "planning"}
-    write_json(folder / "task.json", task)
-    scores = {"1": [1.0, 0.0, 1.0], "2": [0.0, 0.0, 0.0]}
-    write_json(folder / "metadata.json", {"generated_from": "x", "eval_scores": scores, "embedding": [0.1]})
-    logs = read_logs([folder])
-    assert [(r.item, r.sample.draw, r.correct) for r in logs.rows][:3] == [
-        ("hanoi/1", 0, True),
-        ("hanoi/1", 1, False),
-        ("hanoi/1", 2, True),
-    ]
-
-
 def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("qid,model,is_correct,conf,response\n1,a,1,0.9,x\n2,a,0,0.2,y\n1,b,no,,x\n2,b,yes,0.7,y\n")

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import msgspec
 
 from richter.errors import InputError
-from richter.interop._acd import read_acd
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
 from richter.interop._garak import read_garak
@@ -217,7 +216,6 @@ FORMATS: tuple[Format, ...] = (
         matches=_has("success", "expectation_config", "result"),
         read=refuse_failures_only,
     ),
-    Format(name="ACD task", shapes=("object",), matches=_has("generated_from", "eval_scores"), read=read_acd),
     Format(name="LangSmith runs", shapes=(*_TABLE, "object"), matches=_is_langsmith, read=read_langsmith),
     Format(name="Braintrust experiment", shapes=(*_TABLE, "object"), matches=_is_braintrust, read=read_braintrust),
     Format(name="Langfuse traces", shapes=(*_TABLE, "object"), matches=_is_langfuse, read=read_langfuse),
