@@ -96,7 +96,7 @@ OLD = {
     f"--embedding {PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "search show": "--categories --failing --kb --map --json",
     "severity": f"--control --on --margin {VOUCHES} --min-shared --all --human "
-    f"--plan --any-scale {READS} --traffic --cost --require --resamples --level --seed "
+    f"--plan --any-scale {READS} --traffic --require --resamples --level --seed "
     f"{ENGINE} --json",
     "size calibration": "--delta --error-rate --lipschitz --power --json",
     "size error-rate": "--rate --half-width --below --errors --cluster-size --intraclass --level --json",

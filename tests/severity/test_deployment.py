@@ -25,7 +25,6 @@ from richter.severity import (
     decide_requirements,
     deployment_table,
     describe_requirement,
-    expected_loss,
     parse_requirement,
 )
 from richter.stats import clopper_pearson, wilson
@@ -124,19 +123,6 @@ def test_weighted_upper_limit_covers_recovers_truth(rates: tuple[float, float], 
         scores = np.where(rng.random(1000) < np.repeat(rates, [200, 800]), 3.0, 0.0)
         hits += deployment_table(scores, traffic=traffic).at(3.0).upper >= truth
     assert hits / trials >= 0.95 - 2 * 0.0109  # it is conservative; two binomial errors of slack
-
-
-def test_expected_loss_by_hand() -> None:
-    scores = [0] * 90 + [1.0] * 6 + [2.5] * 3 + [4.0]
-    loss = expected_loss(scores, {1.0: 10, 2.0: 100, 4.0: 5000})
-    assert loss.per_answer == pytest.approx((6 * 10 + 3 * 100 + 5000) / 100)
-    assert loss.interval.low < loss.per_answer < loss.interval.high
-    assert loss.costs[3.5] == 100
-    # a dear level never seen still counts in the upper limit
-    assert expected_loss([0] * 100, {4.0: 5000}).interval.high > 100
-    for costs in ({}, {3.0: -1}, {3.0: 0}, {3.0: math.nan}):
-        with pytest.raises(InputError, match="Costs"):
-            expected_loss(scores, costs)
 
 
 @given(st.integers(0, 40), st.integers(1, 60))

@@ -86,6 +86,7 @@ GONE = {
     "floors transfer": FORMULA,
     "floors simulate": PAPERS,
     "severity --conditions": PAPERS,
+    "severity --cost": "multiply the rates at each level (`--all`) by your costs",
     "severity --full": PAPERS,
     "severity --judge-errors": "it took raters as independent, or a table as known; human labels correct (--human)",
     "severity --pair": PAPERS,

@@ -39,7 +39,6 @@ from richter.cli._options import (
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--any-scale", is_flag=True, help="Severities may exceed 4: no law, no rates at levels.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
-@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
 @resamples_option(200, usual=2000)
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
@@ -60,7 +59,7 @@ def severity() -> None:
       richter severity scores.csv --control base --on severe_given_error_3
       richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
       richter severity scores.csv --require "severity>=3 below 100 per million"
-      richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
+      richter severity scores.csv --traffic mix.csv --json result.json
       richter severity scores.csv --human ratings.csv --all
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """

@@ -28,7 +28,6 @@ lazy(
         "deployment_table",
         "discriminate",
         "estimate_b",
-        "expected_loss",
         "family_probabilities",
         "fit_families",
         "parse_requirement",
