@@ -11,7 +11,9 @@ from errorquake_scaling import RankCorrelation, correlate_ranks
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity._b_value import law_on_grid
 from richter.severity._grid import DELTA, level_index
+from richter.severity._severity_kernels import CODES
 from richter.stats import Floats, Ints
 
 
@@ -102,8 +104,8 @@ def _predict(row: Floats, easy: Floats, hard: Floats, b: float, start: int, thre
     if recipe.estimator in ("aki", "exact"):
         share = 10 ** (-b * DELTA * max(threshold - start, 0))
     else:
-        law = 10.0 ** (-b * DELTA * np.arange(8 - start))
-        share = float(law[max(threshold - start, 0) :].sum() / law.sum())
+        law = law_on_grid(-b * DELTA * math.log(10), start, code=CODES[recipe.estimator])
+        share = float(law[threshold:].sum())
     if threshold < start:  # the tail starts above what is asked: the rest is counted, not extrapolated
         share += float(row[threshold:start].sum() / row[start:].sum())
     return float(per_answer * hard.sum() * share)

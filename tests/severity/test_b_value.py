@@ -20,10 +20,11 @@ def at(counts: NDArray[np.int64], estimator: str, m_min: float) -> float:
     return float(fit_rows(counts[None, 1:].astype(float), recipe)[0][0])
 
 
-def test_aki_and_exact_by_hand() -> None:
+def test_aki_and_exact_and_censored_by_hand() -> None:
     # above 1.0: 41, 22, 17, 9, 4, 3, 2 at steps 0..6: n = 98, S = 22 + 34 + 27 + 16 + 15 + 12 = 126
     assert at(COUNTS, "aki", 1.0) == pytest.approx(math.log10(math.e) / (0.5 * 126 / 98 + 0.25), rel=1e-14)
     assert at(COUNTS, "exact", 1.0) == pytest.approx(-math.log10(126 / 224) / 0.5, rel=1e-14)
+    assert at(COUNTS, "censored", 1.0) == pytest.approx(-math.log10(126 / (126 + 98 - 2)) / 0.5, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -40,21 +41,25 @@ def test_aki_and_exact_against_seismostats(m_min: float, aki: float, exact: floa
     assert at(COUNTS, "exact", m_min) == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.parametrize("estimator", ["truncated", "censored"])
 @pytest.mark.parametrize("start", [0, 1, 4, 6])
-def test_likelihood_is_greatest_there_against_scipy(start: int) -> None:
+def test_likelihood_is_greatest_there_against_scipy(estimator: str, start: int) -> None:
     tail = COUNTS[1 + start :]
     steps = np.arange(len(tail))
 
     def loss(b: float) -> float:
         q = 10 ** (-b / 2)
         p = q**steps / np.sum(q**steps)
+        if estimator == "censored":
+            p = (1 - q) * q**steps
+            p[-1] = q ** steps[-1]
         return -float(tail @ np.log(p))
 
     grid = np.linspace(0.02, 3, 3000)
     rough = grid[np.argmin([loss(b) for b in grid])]
     best = minimize_scalar(loss, bounds=(rough - 0.01, rough + 0.01), method="bounded", options={"xatol": 1e-10}).x
     # the likelihood is flat at its top: its argument is only known to the square root of the rounding error
-    assert at(COUNTS, "truncated", 0.5 + start / 2) == pytest.approx(best, abs=1e-6)
+    assert at(COUNTS, estimator, 0.5 + start / 2) == pytest.approx(best, abs=1e-6)
 
 
 def test_truncated_is_exact_on_the_law_itself() -> None:

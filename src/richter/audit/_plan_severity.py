@@ -24,7 +24,7 @@ FIELDS = {
         str,
         "How b is estimated; aki is the paper's.",
         DEFAULT.estimator,
-        choices=("truncated", "exact", "aki"),
+        choices=("truncated", "censored", "exact", "aki"),
     ),
     "m_min": asks(
         str,

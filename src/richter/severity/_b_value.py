@@ -11,7 +11,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
-from richter.severity._severity_kernels import CODES, fit_fixed, fit_selected
+from richter.severity._severity_kernels import CENSORED, CODES, fit_fixed, fit_selected
 from richter.stats import Floats, Ints, wilson
 
 __all__ = [
@@ -39,7 +39,7 @@ PLANNED_M_MIN = 1.5
 TOLERANCE = 0.05
 B_PER_LOG_Q = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
 
-Estimator = Literal["truncated", "exact", "aki"]
+Estimator = Literal["truncated", "censored", "exact", "aki"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ PAPER = Recipe(estimator="aki", m_min="ks", min_bins=1, reselect=False)
 class BValue(Shown):
     """A slope with its interval, the levels it speaks of, and how far the errors there are from the law.
 
-    `b_by_estimator` gives all estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
+    `b_by_estimator` gives all four estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
     chose each level; `undefined` the share in which no level qualified. `misfit` is the largest gap between the
     distribution functions of errors and law from `m_min` up, `misfit_limit` its upper confidence limit; `adequate`:
     that limit is within the recipe's tolerance. A slope that is not adequate describes nothing.
@@ -122,13 +122,14 @@ def estimate_b(
     """The slope b in log10 N(M >= m) = a - b (m - m_min) of scores 0..4, zeros (correct answers) included.
 
     On the grid the law gives a level probability proportional to q^j, j steps above m_min, q = 10^(-b delta). With n
-    errors at or above m_min, S = sum of their steps:
+    errors at or above m_min, S = sum of their steps and c of them at 4.0:
 
     - `aki`: log10(e) / (mean - m_min + delta/2), section 2 of the paper. It takes the grid for a continuum without
       a ceiling: biased by -15% to +83% here.
     - `exact` (Tinti and Mulargia): q = S / (S + n), exact on a grid without a ceiling.
     - `truncated` (default): maximum likelihood on the bounded grid; no bias where the law holds up to 4.0. b is
       negative where errors grow more frequent with severity.
+    - `censored`: 4.0 stands for "4 or worse", q = S / (S + n - c).
 
     A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
     where the law holds from there. `"ks"` is the paper's, the level of least Kolmogorov-Smirnov distance among those
@@ -175,6 +176,19 @@ def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
     return RowFits(log_q * B_PER_LOG_Q, chosen)
 
 
+def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats:
+    """The fitted law's probability of each of the eight positive levels, 0 below index `start`."""
+    steps = np.arange(last - start + 1)
+    weights = np.exp(log_q * (steps if log_q <= 0 else steps - steps[-1]))
+    weights /= weights.sum()
+    if code == CENSORED:
+        weights = (1 - math.exp(log_q)) * np.exp(log_q * steps)
+        weights[-1] = math.exp(log_q * steps[-1])
+    law = np.zeros(8)
+    law[start : last + 1] = weights
+    return law
+
+
 def b_from_counts(
     counts: Ints,
     *,
@@ -204,7 +218,7 @@ def b_from_counts(
     low, high = _percentiles(defined, level)
     frequency = np.bincount(picks[picks >= 0], minlength=8) / max(int((picks >= 0).sum()), 1)
     finite = defined[np.isfinite(defined)]
-    gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level)
+    gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level, code=CODES[recipe.estimator])
     return BValue(
         b=float(b),
         interval=Interval(low=low, high=high, level=level, method=_describe_method(recipe)),
@@ -257,7 +271,7 @@ def adequate_from(tolerance: float) -> int:
 
 
 def misfit(
-    positive: Floats, start: int, b: float, drawn: Floats, log_q: Floats, *, level: float
+    positive: Floats, start: int, b: float, drawn: Floats, log_q: Floats, *, level: float, code: int
 ) -> tuple[float, float]:
     """The largest gap between the distribution functions of errors and law from `start` up, and its upper limit.
 
@@ -265,8 +279,8 @@ def misfit(
     quantile of the largest deviation of the resamples' gaps from it: it holds at that level or above.
     """
     usable = np.isfinite(log_q)
-    seen = _distribution_gaps(positive[None, start:], np.array([b / B_PER_LOG_Q]))[0]
-    around = _distribution_gaps(drawn[usable, start:], log_q[usable])
+    seen = _distribution_gaps(positive[None, start:], np.array([b / B_PER_LOG_Q]), code)[0]
+    around = _distribution_gaps(drawn[usable, start:], log_q[usable], code)
     if not len(around):
         return float(np.abs(seen).max()), 1.0
     largest = np.quantile(np.abs(around - seen).max(axis=1), level)
@@ -274,11 +288,14 @@ def misfit(
     return gap, min(gap + float(largest), 1.0)
 
 
-def _distribution_gaps(tails: Floats, log_q: Floats) -> Floats:
+def _distribution_gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
     """Distribution function of each tail minus its law's, below the top level, at which both are 1."""
     steps = np.arange(tails.shape[1])
     weights = np.exp(log_q[:, None] * steps - np.maximum(log_q, 0)[:, None] * steps[-1])
-    law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    if code == CENSORED:
+        law = 1 - np.exp(log_q[:, None] * (steps + 1))
+    else:
+        law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     seen = np.cumsum(tails, axis=1) / tails.sum(axis=1, keepdims=True)
     gaps: Floats = (seen - law)[:, :-1]
     return gaps

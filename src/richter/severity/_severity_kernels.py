@@ -11,8 +11,8 @@ from numba import njit
 
 from richter.stats import Floats, Ints
 
-AKI, EXACT, TRUNCATED = 0, 1, 2
-CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED}
+AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
+CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
 
 
 @njit(cache=True, nogil=True)
@@ -52,8 +52,8 @@ def _truncated_log_q(mean: float, top: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _log_q(n: float, total: float, top: int, code: int) -> float:
-    """ln q of a tail of n events that are `total` steps above its start in all, each at most `top` steps.
+def _log_q(n: float, total: float, at_top: float, top: int, code: int) -> float:
+    """ln q of a tail of n events that are `total` steps above its start in all, `at_top` of them `top` steps.
 
     -inf when all are at the start, inf when all are at the top.
     """
@@ -65,13 +65,15 @@ def _log_q(n: float, total: float, top: int, code: int) -> float:
         return -math.inf
     if code == EXACT:  # geometric law on an unbounded grid: mean steps = q / (1 - q)
         return math.log(total / (total + n))
+    if code == CENSORED:  # the top level holds all that would lie above it
+        return math.log(total / (total + n - at_top))
     if total == n * top:
         return math.inf
     return _truncated_log_q(total / n, top)
 
 
 @njit(cache=True, nogil=True)
-def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, enough: float) -> float:
+def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censored: bool, enough: float) -> float:
     """The largest gap between the sample's and the law's distribution functions on k..last; stops at `enough`."""
     q = math.exp(log_q)
     norm = 0.0
@@ -79,6 +81,8 @@ def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, enough:
     for _ in range(k, last + 1):
         norm += power
         power *= q
+    if censored:  # the top level takes the rest, so the sum below it is 1 - q^steps
+        norm = 1.0 / (1.0 - q)
     worst = 0.0
     law = 0.0
     seen = 0.0
@@ -120,10 +124,10 @@ def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> 
             total -= above
         if above < min_events or last - k + 1 < min_bins:
             break
-        x = _log_q(above, total, levels - 1 - k, code)
-        if math.isinf(x):
+        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
+        if math.isinf(x) or (code == CENSORED and x >= 0.0):
             continue
-        d = _distance(counts, k, last, above, x, distance)
+        d = _distance(counts, k, last, above, x, code == CENSORED, distance)
         if d < distance:
             log_q, chosen, distance = x, k, d
     return log_q, chosen, distance
@@ -159,7 +163,7 @@ def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
         for i in range(k, levels):
             n += rows[r, i]
             total += (i - k) * rows[r, i]
-        log_q[r] = _log_q(n, total, levels - 1 - k, code)
+        log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
     return log_q
 
 
