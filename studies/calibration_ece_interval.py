@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import beta
 
-from richter.stats import bin_gaps, bootstrap, ece_interval
+from richter.stats import bin_gaps, bootstrap_ece, ece_interval
 
 Shape = Callable[[np.ndarray], np.ndarray]
 LAWS = {"uniform": (1.0, 1.0), "confident": (5.0, 1.5), "U-shaped": (0.5, 0.5)}
@@ -73,10 +73,7 @@ def main() -> None:
                         a = (rng.random(n) < accuracy(c, shape, scale)).astype(float)
                         gaps = bin_gaps(c, a)
                         debiased, interval = ece_interval(gaps.gap, gaps.standard_error)
-                        inside = np.eye(gaps.n_bins)[gaps.index] * (c - a)[:, None] / n
-                        boot = bootstrap(
-                            lambda w, d=inside: np.abs(w @ d).sum(axis=1), n, rng=rng, n_resamples=arguments.resamples
-                        ).interval
+                        boot = bootstrap_ece(c, a, rng=rng, n_resamples=arguments.resamples).interval
                         hit += target in interval if target else interval.low == 0
                         boot_hit += target in boot
                         width += interval.high - interval.low

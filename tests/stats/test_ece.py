@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from richter.errors import InputError
-from richter.stats import bin_gaps, bootstrap, ece, ece_interval
+from richter.stats import bin_gaps, bootstrap_ece, ece, ece_interval
 from richter.stats._stats_kernels import absolute_deviation
 
 
@@ -122,13 +122,30 @@ def test_interval_recovers_truth(rng: np.random.Generator, target: float) -> Non
         gaps = bin_gaps(c, a)
         hit += target in ece_interval(gaps.gap, gaps.standard_error)[1]
         if target == 0:
-            inside = np.eye(gaps.n_bins)[gaps.index] * (c - a)[:, None]
-            plug_in = bootstrap(lambda w, d=inside: np.abs(w @ d).sum(axis=1) / 500, n, rng=rng, n_resamples=100)
-            boot += target in plug_in.interval
+            boot += target in bootstrap_ece(c, a, rng=rng, n_resamples=100).interval
     # 92% is asked for; three standard errors of a proportion of 400 below it would be a failure of the method
     assert hit / runs >= 0.92 - 3 * math.sqrt(0.92 * 0.08 / runs)
     if target == 0:
         assert boot == 0
+
+
+def test_bootstrap_matches_a_plain_loop(rng: np.random.Generator) -> None:
+    c = rng.random(301)
+    a = (rng.random(301) < c).astype(float)
+    fast = bootstrap_ece(c, a, rng=rng, n_resamples=4000).resampled
+    d, index = c - a, np.minimum((c * 10).astype(int), 9)
+    draws = rng.integers(0, 301, (4000, 301))
+    plain = np.array([np.abs(np.bincount(index[i], weights=d[i], minlength=10)).sum() / 301 for i in draws])
+    error = np.std(plain) / math.sqrt(4000)
+    assert abs(fast.mean() - plain.mean()) < 4 * math.sqrt(2) * error
+    assert fast.std() == pytest.approx(plain.std(), rel=4 / math.sqrt(2 * 4000) * math.sqrt(2))
+
+
+def test_bootstrap_same_seed_same_bits() -> None:
+    c, a = np.linspace(0, 1, 50), np.arange(50) % 2
+    one = bootstrap_ece(c, a, rng=np.random.default_rng(1), n_resamples=50).resampled
+    two = bootstrap_ece(c, a, rng=np.random.default_rng(1), n_resamples=50).resampled
+    assert np.array_equal(one, two)
 
 
 def test_equal_mass_bins_hold_equal_counts_and_keep_ties() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from richter._special import stdtrit, xlogy
 from richter.errors import InputError
 from richter.records import Interval, counted
-from richter.stats import Bin, EceResult, Floats, Indices, ece, wilson
+from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
 from richter.stats._ece import Binning
 from richter.stats._proportion import unit_freedom
 
@@ -22,6 +22,7 @@ __all__ = [
     "Probabilities",
     "Score",
     "as_probability",
+    "bootstrap_ece",
     "confidence_scores",
     "ece",
     "reliability",

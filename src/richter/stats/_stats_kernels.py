@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.stats._arrays import Floats
 
@@ -47,3 +48,25 @@ def absolute_deviation(p: Floats) -> float:
     for k in range(low, high + 1):
         total += pmf[k] * abs(k - mean)
     return total
+
+
+@numba.njit(cache=True)
+def resample_ece(d: Floats, index: NDArray[np.int32], bins: int, n_resamples: int, seed: np.uint64) -> Floats:
+    """ECE of n_resamples samples of size n with replacement; the items stay in their bins."""
+    n = len(d)
+    out = np.empty(n_resamples)
+    sums = np.empty(bins)
+    state = seed
+    size = np.uint64(n)
+    for r in range(n_resamples):
+        sums[:] = 0.0
+        for step in range((n + 1) // 2):
+            state, i, j = index_pair(state, size)
+            sums[index[i]] += d[i]
+            if 2 * step + 1 < n:
+                sums[index[j]] += d[j]
+        total = 0.0
+        for b in range(bins):
+            total += abs(sums[b])
+        out[r] = total / n
+    return out
