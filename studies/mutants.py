@@ -208,6 +208,8 @@ NAMED = (
            "return min(p_value(ignoring, value), p_value(as_worst, value))"),
     Mutant("equivalents not in one tier", *PAIRS, "in (Verdict.UNDECIDED, Verdict.EQUIVALENT)",
            "in (Verdict.UNDECIDED,)"),
+    Mutant("dominance refuted at twice its level", *DECIDE, "evidence.p_refuted <= differs.alpha",
+           "evidence.p_refuted <= 2 * differs.alpha"),
     Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
            'if measure in (main, "b") and not trades else "other"'),
     Mutant("joint law used with labels", *ANSWERS, "if values.label is None and values.group_2", "if values.group_2"),

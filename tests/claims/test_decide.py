@@ -313,8 +313,18 @@ def test_blocked_and_untestable_questions_cost_the_others_nothing_by_hand() -> N
     assert shown.family.size == 1
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_claim_refuted_otherwise_than_by_its_sign_is_so_at_its_own_level_by_hand(number: int) -> None:
+    """`p_refuted` (curves that cross) against 5% over the claims of the family, no more."""
+    for p, verdict in ((0.051 / number, Verdict.UNDECIDED), (0.049 / number, Verdict.REFUTED)):
+        asked = [ask(normal(0.1, p_refuted=p), "dominance"), *[ask(0.2) for _ in range(number - 1)]]
+        assert decide(asked)[0].verdict is verdict
+    assert decide([ask(normal(9.0, p_refuted=1e-9), "dominance")])[0].verdict is Verdict.VERIFIED  # its sign is shown
+
+
 def test_a_p_value_as_large_as_the_level_still_decides_by_hand() -> None:
     at = 1 - 0.95
+    assert decide([ask(normal(0.1, p_refuted=at), "dominance")])[0].verdict is Verdict.REFUTED
     one = Subgroups(conditions=("a", "b"), subgroups=(), p=at, method="", spread=None, left_out=0)
     assert decide_heterogeneity([one])[0].verdict is Verdict.VERIFIED
 

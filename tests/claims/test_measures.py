@@ -36,6 +36,7 @@ ROWS = {
     "graver_error": (*RATE, "", 0, False, None),
     "severe_given_error_2": (*RATE, "", 0, False, 2.0),
     "severe_given_error_3": (*RATE, "", 0, False, 3.0),
+    "dominance": (0.0, 1.0, 100.0, " points", 2, 0.02, "", 0, False, None),
     "b": (None, None, 1.0, "", 3, 0.15, "", 4, False, None),
     "ece": (*RATE, "gsw", 0, False, None),
     "draws": (-1.0, *RATE[1:], "", 0, False, None),

@@ -42,6 +42,8 @@ def test_a_clear_pair_is_verified_by_every_measure_second_minus_first(rng: np.ra
     assert {c.measure for c in found.claims} == set(MEASURES)
     for measure, claim in ((c.measure, c) for c in found.claims):
         assert claim.conditions == ("m0", "m1")
+        if measure == "dominance":  # both are wrong equally often, so the lowest level shows no difference
+            continue
         assert claim.verdict is Verdict.VERIFIED, claim.sentence
         assert claim.estimate is not None
         assert (claim.estimate > 0) == (measure != "b")  # graver errors, a smaller slope
@@ -197,7 +199,7 @@ def test_equal_models_with_much_data_are_equivalent_within_a_margin(rng: np.rand
     assert not any(c.verdict is Verdict.EQUIVALENT for c in discriminate(data, rng=rng, n_resamples=300).claims)
 
 
-@pytest.mark.parametrize("measure", sorted(MEASURES))
+@pytest.mark.parametrize("measure", sorted(set(MEASURES) - {"dominance"}))
 def test_a_margin_is_that_of_the_measure_it_was_stated_for(measure: str, rng: np.random.Generator) -> None:
     data = simulated(rng, [geometric(0.6)] * 2, 20_000, 0.4)
     wide = {"severity_given_error": 1.0, "mean_severity": 1.0, "b": 1.0}
@@ -226,7 +228,7 @@ def test_conditions_without_errors_are_refused_by_name_and_few_errors_do_not_sto
 def test_another_scale_has_claims_and_no_law(rng: np.random.Generator) -> None:
     data = {name: x * 25 for name, x in simulated(rng, [geometric(0.9), geometric(0.3)], 800, 0.5).items()}
     found = discriminate(data, rng=rng, n_resamples=200)
-    assert {c.measure for c in found.claims} == {"severity_given_error", "graver_error"}
+    assert {c.measure for c in found.claims} == {"severity_given_error", "graver_error", "dominance"}
     assert found.claims[0].verdict is Verdict.VERIFIED
     assert found.conditions == {}
 

@@ -359,6 +359,15 @@ def test_a_judge_nobody_checked_is_said_of_every_verdict_by_hand() -> None:
     assert "judge" not in checked.sentence
 
 
+def test_a_refutation_otherwise_than_by_sign_is_said_by_hand() -> None:
+    (claim,) = decide([ask(normal_of(0.1, p_refuted=0.001, detail="they cross at 2"), "dominance")])
+    assert claim.verdict is Verdict.REFUTED
+    assert claim.sentence.startswith(
+        "Neither of old and new is worse at every severity reached: each is worse at some: "
+    )
+    assert " They cross at 2." in claim.sentence
+
+
 def test_sentences_of_trades_by_hand() -> None:
     def of(quality: Evidence, cost: Evidence) -> str:
         made = Trade(

@@ -218,7 +218,7 @@ def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str
 
 def _relation(dataset: Dataset, measure: str, directed: bool) -> Relation:
     metric = metric_of(dataset, measure)
-    if not directed or metric.estimator == "slope":
+    if not directed or metric.estimator in ("dominance", "slope"):
         return "differs"
     return "above" if metric.better == "higher" else "below"
 

@@ -255,6 +255,8 @@ def _difference_claim(
     elif differs.shown:
         against = question.relation == ("below" if asked.is_rising else "above")
         verdict = Verdict.REFUTED if against else Verdict.VERIFIED
+    elif evidence.p_refuted is not None and evidence.p_refuted <= differs.alpha:
+        verdict = Verdict.REFUTED
     else:
         verdict = Verdict.UNDECIDED
     aim = asked.words.default_margin if question.margin is None else question.margin

@@ -42,7 +42,7 @@ __all__ = [
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "per_success", "given_error", "corrected", "slope", "ece", "draws", "tail",
+Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail",
                     "strength"]  # fmt: skip
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
@@ -200,6 +200,10 @@ METRICS: dict[str, Metric] = {
              "| equally likely to make the more severe error | chance of the more severe error", _POINTS,
              source="severity", estimator="given_error"),
         *(_severe_share(at) for at in (2.0, 3.0)),
+        _row("dominance", "bounded", "lower",
+             "better at every severity reached | worse at every severity reached | alike at every severity reached "
+             "| smallest difference at any severity", {**_POINTS, "digits": 2}, source="severity",
+             estimator="dominance"),
         _row("b", "real", "higher",
              "lighter in the tail of its errors | heavier in the tail of its errors "
              "| alike in the tails of their errors | slope b", default_margin=0.15, source="severity",

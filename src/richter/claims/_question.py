@@ -52,10 +52,10 @@ class Evidence:
     first, minus 1 (amounts that are paid). `sides`: where two conditions have different items, how many each. `counts`:
     both are plain rates, with these limits of their counts. `missing` counts the grades that each condition lacks; the
     evidence then holds both ways (`both_ways`), `ignoring` them and taking them at the worse end of the range
-    (`as_worst`); `missing_to_undo` says how many of them undo what a test shows without them. `detail` is what
-    its sentence adds. `describe_at(level)` is a note with intervals at that level. `labels_to_settle(level)` is how
-    many more human labels would exclude 0 at that level if the estimate stays; None where labelling every answer would
-    not.
+    (`as_worst`); `missing_to_undo` says how many of them undo what a test shows without them. `p_refuted` is the
+    p-value of the statement being false in another way than by the estimate's sign, and `detail` what its sentence
+    adds. `describe_at(level)` is a note with intervals at that level. `labels_to_settle(level)` is how many more human
+    labels would exclude 0 at that level if the estimate stays; None where labelling every answer would not.
     """
 
     estimate: float
@@ -78,6 +78,7 @@ class Evidence:
     ignoring: "Evidence | None" = None
     as_worst: "Evidence | None" = None
     missing_to_undo: "Callable[[Callable[[Evidence], bool]], int] | None" = None
+    p_refuted: float | None = None
     detail: str = ""
     notes: tuple[str, ...] = ()
     describe_at: Callable[[float], str] | None = None

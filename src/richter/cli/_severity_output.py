@@ -158,7 +158,7 @@ def _means(study: SeverityStudy) -> dict[str, float]:
 
 def _paper_line(study: SeverityStudy) -> str:
     counts = study.counts
-    by = ", ".join(f"{n} by {MEASURES[m].noun}" for m, n in counts.screened.items())
+    by = ", ".join(f"{n} by {MEASURES[m].noun}" for m, n in counts.screened.items() if m != "dominance")
     return (
         f"Of {counted(counts.matched, 'pair')} within {100 * study.max_error_gap:g} "
         "points of error rate the paper's rule "

@@ -333,6 +333,7 @@ ESTIMATORS: dict[str, Estimate] = {
     "strength": estimate_strength,
     "ece": estimate_ece,
     "given_error": estimate_given_error,
+    "dominance": estimate_given_error,
     "slope": estimate_given_error,
 }
 

@@ -117,7 +117,7 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     """How severe errors are when they happen, the second condition's minus the first's.
 
     The mean severity of errors, the share of errors from a level up, the chance that the second's error is the more
-    severe one, or the slope. Human labels do not correct it: it stays the judge's
+    severe one, the difference at every severity, or the slope. Human labels do not correct it: it stays the judge's
     where a judge rated.
     """
     rows = severity_rows(dataset, policy.about == "new-runs")

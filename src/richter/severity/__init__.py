@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from richter.severity._deployment import *
     from richter.severity._difference import *
     from richter.severity._discriminate import *
+    from richter.severity._dominance import *
     from richter.severity._families import *
     from richter.severity._given_error import *
     from richter.severity._grid import *
@@ -25,6 +26,7 @@ lazy(
     __name__,
     public=(
         "clean_answers_needed",
+        "compare_dominance",
         "deployment_table",
         "discriminate",
         "estimate_b",

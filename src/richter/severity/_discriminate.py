@@ -31,6 +31,7 @@ from richter.records import Claim, Gate, Refused, Shown, Verdict, counted
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
 from richter.severity._disjoint_intervals import Slopes, count_disjoint, fit_slopes
+from richter.severity._dominance import Dominance, compare_dominance
 from richter.severity._given_error import graver_error, influences, severe_rate, severity_given_error
 from richter.severity._grid import POSITIVE, TOP, snap
 from richter.severity._true_severity import TrueSeverity, true_difference
@@ -166,6 +167,7 @@ class SeverityPair:
     names: tuple[str, str]
     evidence: Mapping[str, Evidence]
     rates: Evidence
+    dominance: Dominance
     slopes: BDifference | str  # why there are none
     gate: Gate | None
 
@@ -235,8 +237,8 @@ def discriminate(
 
     `severity` maps a condition to its scores, in the same order of items for all (NaN where not rated; 0 is correct).
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
-    chance that an error of the second is graver, the share of errors at 2 and at 3 or more, and how often an answer is
-    that bad. By the law: the slope b from a common m_min up, if the law is adequate there on
+    chance that an error of the second is graver, the share of errors at 2 and at 3 or more, how often an answer is that
+    bad, and worse at every severity. By the law: the slope b from a common m_min up, if the law is adequate there on
     both sides, else blocked. `primary` names the main measure, whose claims are one family (Holm over the pairs;
     against a control, means and shares given an error by the law of their largest t); all other claims are a second.
     With `corrected` severities (the judges' errors taken into account) their mean given an error stands in the place
@@ -420,6 +422,7 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
     a, b = (data.columns[name] for name in names)
     rates = severe_rate(a, b, groups=groups, weights=weights)
     about = _describe_rates(rates, data)
+    dominance = compare_dominance(a, b, groups=groups, weights=weights, level=1 - data.alpha)
     given = severity_given_error(a, b, groups=groups, weights=weights)
     graver = graver_error(a, b, groups=groups, weights=weights)
     chance = 50 * (1 + graver.estimate)
@@ -430,6 +433,9 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
             graver, detail=f"an error of {names[1]} is the more severe of two in {chance:.0f}% of cases; {about}"
         ),
     }
+    if dominance.levels:  # without one no item was rated in both
+        detail = _describe_levels(dominance)
+        evidence["dominance"] = dataclasses.replace(dominance.evidence, p_refuted=dominance.crossing, detail=detail)
     slope: BDifference | str = "the scores are not on the scale 0 to 4"
     gate = None
     if data.on_grid:
@@ -448,7 +454,7 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
             evidence["b"] = dataclasses.replace(
                 slope.evidence, detail=start, notes=(*slope.evidence.notes, *unweighted)
             )
-    return SeverityPair(names=names, evidence=evidence, rates=rates, slopes=slope, gate=gate)
+    return SeverityPair(names=names, evidence=evidence, rates=rates, dominance=dominance, slopes=slope, gate=gate)
 
 
 def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: ArrayLike | None) -> Evidence:
@@ -470,6 +476,20 @@ def _describe_rates(rates: Evidence, data: _PairInputs) -> str:
     if is_within(rates, data.max_error_gap, alpha=data.alpha):
         return f"the error rates ({100 * a:.1f}% and {100 * b:.1f}%) are equal within {gap}"
     return f"the error rates ({100 * a:.1f}% and {100 * b:.1f}%) may differ by more than {gap}"
+
+
+def _describe_levels(dominance: Dominance) -> str:
+    where = (
+        f"from {dominance.levels[0]:g} to {dominance.levels[-1]:g}"
+        if len(dominance.levels) > 1
+        else f"at {dominance.levels[0]:g}"
+    )
+    if dominance.unseen is None or dominance.bound is None:
+        return f"levels {where}"
+    unknown = (
+        f"above {dominance.unseen:g} nobody was seen, which leaves up to {dominance.bound:,.0f} per million unknown"
+    )
+    return f"levels {where}; {unknown}"
 
 
 def _compare_slopes(

@@ -371,6 +371,8 @@ def _statement(asked: Asked, words: Metric, verdict: Verdict) -> str:
         relation = {"above": "is above", "below": "is below", "differs": "differs from"}[question.relation]
         return f"{name} {relation} {value}"
     first, second = question.conditions
+    if verdict is Verdict.REFUTED and question.relation == "differs":  # refuted otherwise than by a sign
+        return f"neither of {first} and {second} is {words.worse_word}: each is worse at some"
     rising = asked.is_rising
     if verdict is Verdict.UNDECIDED:
         rising = words.better == "higher" if question.relation == "differs" else question.relation == "above"
