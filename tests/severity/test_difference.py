@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from richter.claims import p_value
 from richter.errors import TooFewErrors
-from richter.severity import Recipe, b_from_counts, compare_b, count_levels
+from richter.severity import TOP_DOWN, Recipe, b_from_counts, compare_b, count_levels
 from severity.laws import geometric, shaped
 
 
@@ -29,23 +29,22 @@ def test_planned_standard_error_against_the_bootstrap(rng: np.random.Generator) 
     assert found.standard_error == pytest.approx(float(np.hypot(*alone)), rel=0.06)  # unrelated errors
 
 
+def test_from_the_top_down_both_use_the_higher_start(rng: np.random.Generator) -> None:
+    a = scores(rng, shaped(0.5, [3.0, 2.5, 2.0]), 12_000)
+    b = scores(rng, geometric(0.5), 12_000)
+    found = compare_b(a, b, recipe=TOP_DOWN, n_resamples=500, rng=rng)
+    assert found.m_min >= 2.0
+    assert 0 in found.evidence.interval(0.999)
+    assert "reselected" in found.evidence.interval(0.95).method
+
+
 def test_too_few_errors_are_refused(rng: np.random.Generator) -> None:
     few = np.zeros(500)
     few[:20] = 3.0
     with pytest.raises(TooFewErrors, match=r"20 errors at or above 1\.5"):
         compare_b(few, scores(rng, geometric(0.5), 500), rng=rng)
     with pytest.raises(TooFewErrors, match="no tail to start from"):
-        compare_b(few, scores(rng, geometric(0.5), 500), recipe=Recipe(m_min="ks"), rng=rng)
-
-
-def test_a_chosen_start_is_the_higher_of_both_and_chosen_anew(rng: np.random.Generator) -> None:
-    a, b = scores(rng, shaped(0.5, [0.2, 0.3]), 12_000), scores(rng, geometric(0.5), 12_000)
-    found = compare_b(a, b, recipe=Recipe(m_min="ks"), n_resamples=500, rng=rng)
-    both = count_levels(a), count_levels(b)
-    starts = [b_from_counts(x, recipe=Recipe(m_min="ks"), n_resamples=100, rng=rng).m_min for x in both]
-    assert found.m_min == max(starts) >= 1.5
-    assert 0 in found.evidence.interval(0.999)
-    assert "reselected" in found.evidence.interval(0.95).method
+        compare_b(few, scores(rng, geometric(0.5), 500), recipe=TOP_DOWN, rng=rng)
 
 
 @pytest.mark.slow

@@ -150,6 +150,75 @@ def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tup
 
 
 @njit(cache=True, nogil=True)
+def _law_goes_on(log_q: float, bins: int, above: float, below: float, most: float) -> bool:
+    """True where the next lower level holds the share that a tail of `bins` levels and `above` events predicts."""
+    q = math.exp(log_q)
+    s0 = s1 = s2 = 0.0
+    power = 1.0
+    for j in range(bins + 1):  # the law from the next lower level on
+        s0 += power
+        s1 += j * power
+        if j < bins:
+            s2 += power
+        power *= q
+    mean = 0.0
+    square = 0.0
+    power = 1.0 / s2
+    for j in range(bins):
+        mean += j * power
+        square += j * j * power
+        power *= q
+    share = 1.0 / s0
+    variance = share * (1.0 - share) / (above + below)
+    variance += (share * s1 / s0) ** 2 / (above * max(square - mean * mean, 1e-12))
+    return not abs(below / (above + below) - share) > most * math.sqrt(variance)
+
+
+@njit(cache=True, nogil=True)
+def _tail_from_top(counts: Floats, code: int, min_events: int, first: int, most: float) -> tuple[float, int]:
+    """ln q of a row and the lowest index down to which the law goes on; NaN and -1 without a tail."""
+    levels = len(counts)
+    above = 0.0
+    total = 0.0
+    k = levels
+    while k > first - 1 and (k > first or above < min_events):
+        k -= 1
+        total += above
+        above += counts[k]
+    if above < min_events:
+        return math.nan, -1
+    start = k
+    while True:
+        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
+        if k == 0 or not math.isfinite(x) or not _law_goes_on(x, levels - k, above, counts[k - 1], most):
+            break
+        total += above
+        above += counts[k - 1]
+        k -= 1
+    if start < first and k == start:  # started low, and nothing below confirms that the law holds there
+        return math.nan, -1
+    return x, k
+
+
+@njit(cache=True, nogil=True)
+def fit_top_down(rows: Floats, code: int, min_events: int, first: int, most: float) -> tuple[Floats, Ints]:
+    """For each row ln q and the lowest index down to which the law goes on, from index `first` downwards.
+
+    The tail at `first` (one level lower, where that holds fewer than `min_events`) is fitted; it predicts the share
+    that the next lower level has among all errors from there upwards. While |z| of that share is at most `most`
+    (binomial variance plus that of the fitted ln q) the level joins the tail; at the first misfit it ends. NaN and -1
+    without a tail, and where a tail that had to start below `first` is joined by no level: a pile-up there would pass
+    for the law.
+    """
+    size = len(rows)
+    log_q = np.empty(size)
+    chosen = np.empty(size, dtype=np.int64)
+    for r in range(size):
+        log_q[r], chosen[r] = _tail_from_top(rows[r], code, min_events, first, most)
+    return log_q, chosen
+
+
+@njit(cache=True, nogil=True)
 def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
     """For each row ln q of the tail from its own index; NaN where that is -1."""
     size, levels = rows.shape
