@@ -162,7 +162,7 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
     assert read_series(folder)[0] == "bot"  # the one that all have
     path = folder / "2026-01-03.csv"
     pl.read_csv(path).with_columns(condition=pl.lit("bot-2")).write_csv(path)
-    with pytest.raises(InputError, match="is open"):
+    with pytest.raises(InputError, match="several models"):
         read_series(folder)
     condition, days, notes = read_series(folder, condition=["bot", "bot-2"])  # it was renamed
     assert (condition, len(days), notes) == ("bot", 4, ())

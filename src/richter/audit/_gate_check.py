@@ -21,12 +21,14 @@ from richter.claims import (
     claim_words,
     decide,
     decide_gate,
+    gateable_measures,
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Dataset, name_again
+from richter.tables._words import map_option
 from richter.words import describe_gate, describe_gate_next, requirement_name
 
 __all__ = [
@@ -102,11 +104,17 @@ def margin_plan(
             f"A gate without a plan compares two, and the data hold {len(tables.conditions)}.",
             remedy=one
             if len(tables.conditions) < 2
-            else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
+            else f"Name the two: richter gate {name_again(tables) or 'FILE'} {shlex.join(tables.conditions[:2])} "
+            "--margin 2pt",
         )
     _check_order(*tables.conditions)
     margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
     for measure, loss in margins.items():
+        if measure not in gateable_measures():
+            raise InputError(
+                f"A gate can't require {measure!r}; it takes {', '.join(gateable_measures())}.",
+                remedy=f"A score column is checked as the main one: {map_option('score', measure)} --margin {loss:g}",
+            )
         check_margin(metric_of(tables, measure), loss)
     given = {
         "candidate": tables.conditions[1],

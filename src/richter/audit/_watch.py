@@ -226,7 +226,7 @@ def watch_series(
     it (else 5% of that scale).
     """
     if not days:
-        raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
+        raise InputError("No entry of the series holds this model.", remedy="Check --condition, or leave it out.")
     items, said, days = shared_items(days)
     found = [*notes, *data_notes(days), *said, *describe_gaps(days)]
     watched = _watched_measures(days, items)

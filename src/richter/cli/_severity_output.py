@@ -160,7 +160,7 @@ def _with_remedy(claim: Claim) -> str:
 
 def _noun(claim: Claim) -> str:
     metric = MEASURES.get(claim.measure)
-    return "the mean severity of errors, with the judges' errors allowed for" if metric is None else metric.noun
+    return "the corrected mean severity of errors" if metric is None else metric.noun
 
 
 def _means(study: SeverityStudy) -> dict[str, float]:

@@ -180,7 +180,7 @@ def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: 
         )
     item = item_option(frame, place)
     raise InputError(
-        f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
+        f"{what}: can't find the column with the scores; it has {listing(frame.columns)}.",
         remedy=(_of_words(frame, place) if other == "COLUMN" or hinted_fields(other) & {"other"} else "")
         or f"Name it: {item}{map_option('score', other)}, or {item}--wide all if each condition has its own column.",
     )
