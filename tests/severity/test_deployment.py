@@ -25,6 +25,7 @@ from richter.severity import (
     describe_requirement,
     expected_loss,
     parse_requirement,
+    requirement_metric,
 )
 from richter.stats import clopper_pearson, wilson
 from severity.studies_by_hand import study_of
@@ -348,3 +349,12 @@ def test_room_beside_what_no_item_covers_by_hand(limit: float, uncovered: float,
 
 def test_a_limit_below_one_in_a_million_is_read() -> None:
     assert parse_requirement("severity>=3 below 0.5 per million").per_million == 0.5
+
+
+def test_the_estimate_of_a_requirement_counts_what_no_item_covers_as_free_of_events_by_hand() -> None:
+    rule = "severity>=3 below 200000 per million"
+    (seen,) = check_requirements([parse_requirement(rule)], answers(3000, 6, TENTH_UNSEEN), ["m"])
+    assert (seen.estimate, seen.values) == (pytest.approx(0.9 * 2000), (pytest.approx(0.9 * 2000),))
+    (unseen,) = check_requirements([parse_requirement(rule)], answers(3000, 0), ["m"])
+    assert (unseen.estimate, unseen.values) == (0.0, (0.0,))
+    assert requirement_metric(parse_requirement(rule)).amount(120.0) == "120"

@@ -104,8 +104,7 @@ def joint_tests(
         raise InputError(f"{n_resamples} resamples do not place a level.", remedy="Give 1,000 at the least.")
     weight = np.ones(len(mean)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(mean)) if outcomes.group is None else np.unique(outcomes.group, return_inverse=True)[1]
-    units = int(unit.max(initial=-1)) + 1
-    sums = np.zeros((units, len(pairs)))
+    sums = np.zeros((len(np.unique(unit)), len(pairs)))
     for k, (first, second) in enumerate(pairs):
         columns = [sample.place(first), sample.place(second)]
         shared = ~np.isnan(mean[:, columns]).any(axis=1)
@@ -114,7 +113,7 @@ def joint_tests(
             both = own[shared][:, columns]
             w, d = weight[shared], both[:, 1] - both[:, 0]
             centred = w * (d - np.average(d, weights=w))  # on any scale: the law is that of t
-            sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)
+            sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=len(sums))
     return joint_law([(sample.metric.name, tuple(pair)) for pair in pairs], sums, rng=rng, n_resamples=n_resamples)
 
 

@@ -333,7 +333,7 @@ def _decide_rows(
     if group is not None:
         after = f"{n:,} items in {sequence.n:,} groups" + " with wrong answers" * errors
     else:
-        after = f"{sequence.n:,} {_describe_unit(errors, has_draws=n < len(values))}"
+        after = f"{sequence.n:,} items" + " with wrong answers" * errors
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
     notes: tuple[str, ...] = (EMPTY_NOTE,) if is_empty else ()
@@ -347,12 +347,6 @@ def _decide_rows(
         claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n if group is None else n,
         units=sequence.n, unit="item" if group is None else "group", notes=notes,
     )  # fmt: skip
-
-
-def _describe_unit(errors: bool, *, has_draws: bool) -> str:
-    if not errors:
-        return "items"
-    return "items with wrong answers" if has_draws else "wrong answers"
 
 
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
