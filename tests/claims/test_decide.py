@@ -26,7 +26,7 @@ from richter.claims import (
     units_for,
 )
 from richter.claims._decide import JUDGE_UNCHECKED
-from richter.claims._sizes import units_needed
+from richter.claims._sizes import needed_units, units_needed
 from richter.errors import InputError
 from richter.records import Claim, Gate, Interval, Verdict
 
@@ -460,3 +460,9 @@ def test_grades_alone_show_what_their_own_interval_excludes_by_hand(graded: floa
     (claim,) = decide([ask(normal(0.5, as_graded=normal(graded)))])
     assert claim.as_graded is not None
     assert (claim.as_graded.estimate, claim.as_graded.verdict) == (graded, verdict)
+
+
+def test_corrected_evidence_is_sized_by_its_interval_at_one_standard_error_by_hand() -> None:
+    """A normal interval of standard error 2, whatever is stated beside it: 100 units and power 80% for 0.5."""
+    corrected = normal(0.0, 2.0, labels=50, standard_error=99.0)
+    assert needed_units(corrected, 0.5, alpha=0.05) == needed_units(normal(0.0, 2.0), 0.5, alpha=0.05) == 12559

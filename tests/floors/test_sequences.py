@@ -310,3 +310,16 @@ def test_a_difference_of_groups_has_the_range_of_the_largest_by_hand() -> None:
     want = mean_sequence(by_group, low=-1.5, high=1.5, level=0.95)
     assert found is not None
     assert (found.low, found.high) == (pytest.approx(want.low[-1]), pytest.approx(want.high[-1]))
+
+
+def test_the_calibration_of_groups_weighs_them_by_their_items_by_hand() -> None:
+    """Groups of one and of three items, of which the largest is 1.5 mean groups: a row its group size over 3."""
+    rng = np.random.default_rng(5)
+    size = np.tile([1, 3], 150)
+    group = np.repeat(np.arange(300), size)
+    sure = rng.random(600)
+    right = (rng.random(600) < sure).astype(float)
+    found = decide_claim(parse_claim("ece < 0.2"), right, sure, group=group).interval
+    want = ece_sequence(sure, right, item=group, weight=size[group] / 3, top=1.5, level=0.95)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(want.interval.low), pytest.approx(want.interval.high))

@@ -78,7 +78,7 @@ def _alpha(lowest: Floats, known: int, alpha: float, more: int) -> float:
     taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
     inside = np.flatnonzero(taken <= alpha)
     found = float(lowest[inside[-1]]) if len(inside) else 0.0
-    return min(alpha, max(found, alpha / max(known + more, 1)))
+    return min(alpha, max(found, alpha / (known + more)))
 
 
 def _adjusted(lowest: Floats, known: int, p: float, more: int) -> float:
