@@ -94,12 +94,12 @@ def test_a_condition_without_any_confidence_is_untestable() -> None:
 
 
 def test_runs_of_a_condition_are_its_own_by_hand() -> None:
-    """Two draws of 40 items, b's in other runs than a's: about new runs, runs are units too."""
+    """Two draws of 40 items, b's of every second item in the other order of runs: runs are units too."""
     rng = np.random.default_rng(2)
     right = (rng.random((40, 2, 2)) < 0.6).astype(float)
     own = outcomes(right)
     assert own.draw is not None
-    run = np.where(own.condition == 0, own.draw, 2 + own.draw)
+    run = np.where(own.condition == 0, own.draw, 2 + (own.draw + own.item) % 2)
     own = dataclasses.replace(own, run=run, runs=("r0", "r1", "r2", "r3"))
     sure = rng.uniform(0.4, 1.0, len(own.item))
     dataset = dataset_of(own, confidence=dict(zip(keys_of(own), sure.tolist(), strict=True)))
