@@ -160,19 +160,14 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
 
 
 def decide_requirements(
-    asked: Sequence[AskedRequirement],
-    *,
-    level: float = 0.95,
-    tried: int = 1,
-    data_hash: str = "",
-    seed: int | None = None,
+    asked: Sequence[AskedRequirement], *, level: float, data_hash: str = "", seed: int | None
 ) -> tuple[Claim, ...]:
     """The verdicts on requirements, with the answers that would show an undecided one where no event was seen.
 
     To hold several rules each must hold, so each is verified alone, where its one-sided upper limit at `level` is below
     the rate. A violation is any of them: refuted where the lower limit exceeds the rate at Holm's level over all.
     """
-    claims = decide([a.asked for a in asked], level=level, tried=tried, data_hash=data_hash, seed=seed)
+    claims = decide([a.asked for a in asked], level=level, data_hash=data_hash, seed=seed)
     return tuple(
         dataclasses.replace(
             claim, needed=math.ceil(one.clean_needed * claim.units / claim.n), needed_for=one.asked.question.value
