@@ -143,6 +143,7 @@ SAME = {
     ("claims/_control.py", "constant 10000", "n_resamples: int = 10_000"): "one more resample",
     ("claims/_control.py", "constant 1", "reshape(size, -1)"): "numpy takes any negative number",
     ("claims/_control.py", "constant 1", "freedom = max(units - 1, 1)"): "one unit decides nothing",
+    ("claims/_sizes.py", "constant 4", "N_STEPS"): "one more step towards a size that stands",
     ("claims/_pairs.py", "constant 0.0", "known = dict.fromkeys("): "where one condition has no value, none has",
     ("claims/_pairs.py", "constant 200000", "MAX_PAIRS"): "no number of conditions has as many pairs",
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",

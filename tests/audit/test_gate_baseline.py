@@ -12,6 +12,7 @@ from helpers.outcomes import dataset_of, outcomes
 from richter.audit import (
     apply_gate_plan,
     gate_status,
+    lock_plan,
     margin_plan,
     new_plan,
     read_plan,
@@ -194,3 +195,10 @@ def test_the_limits_of_a_gate_plans_fields_by_hand(tmp_path: Path, field: str, l
     for value in (lowest - (0.01 if field == "level" else 1), highest + 1):
         with pytest.raises(PlanError, match=field):
             read_plan(plan_of(tmp_path, **{field: value}))
+
+
+def test_a_locked_gate_names_an_option_beside_its_plan_once(tmp_path: Path) -> None:
+    plan, dataset = plan_of(tmp_path), dataset_of(outcomes(np.ones((100, 2))))
+    lock_plan(plan)
+    report = apply_gate_plan(plan, dataset, policy=Policy(trust_ids=True), require_locked=True)
+    assert report.obstacles[0].count("--trust-ids") == 1

@@ -291,3 +291,11 @@ def test_confidences_that_all_differ_by_one_number_look_odd_by_hand(n: int, shif
     sure = {key: 0.2 + 0.1 * own.items.index(key[0]) + shift * (key[1] == "b") for key in keys_of(own)}
     (pair,) = compared(dataset_of(own, confidence=sure)).pairs
     assert any("constant shift" in flag for flag in pair.flags) is is_odd
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_subgroups_are_told_by_pair_where_there_are_several(number: int) -> None:
+    x = np.random.default_rng(3).random((80, number)).round()
+    dataset = dataset_of(outcomes(x, stratum=np.arange(80) % 2, strata=("u", "v")))
+    notes = compared(dataset, by="domain").notes
+    assert any(note.startswith("b and a: ") for note in notes) is (number > 2)

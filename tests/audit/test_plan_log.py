@@ -742,9 +742,3 @@ def test_a_run_keeps_nothing_of_who_read_it(data: Path, tmp_path: Path) -> None:
         assert run(*command) == 0
     after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {path.name for path in after} - {path.name for path in before} <= {"ledger.sqlite-shm", "ledger.sqlite-wal"}
-
-
-def test_a_locked_gate_names_an_option_beside_its_plan_once(plan: Path, data: Path) -> None:
-    lock_plan(plan)
-    report = apply_gate_plan(plan, read_tables(data), policy=Policy(trust_ids=True), require_locked=True)
-    assert report.obstacles[0].count("--trust-ids") == 1

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from richter.audit import watch_series
+from richter.audit._watch import _ece_series
 from richter.audit._watch_days import Day
 from richter.claims import METRICS
 
@@ -30,9 +31,10 @@ def test_a_window_is_a_week_or_two_entries_by_hand(step: int, within: float) -> 
     assert watch_series("bot", entries(12, step=step)).series[0].within_days == within
 
 
-def test_who_graded_is_said_of_the_newest_entry() -> None:
-    days = [dataclasses.replace(day, basis=f"graded {k}") for k, day in enumerate(entries(8))]
-    assert watch_series("bot", days).basis == "graded 7"
+def test_who_graded_and_how_it_was_read_is_said_of_the_newest_entry() -> None:
+    days = [dataclasses.replace(day, basis=f"graded {k}", understood=f"{k}") for k, day in enumerate(entries(8))]
+    report = watch_series("bot", days)
+    assert (report.basis, report.understood) == ("graded 7", "7")
 
 
 @pytest.mark.parametrize(
@@ -66,3 +68,42 @@ def test_a_margin_is_a_twentieth_of_the_scale_unless_it_is_stated_by_hand(margin
         for day in entries(12)
     ]
     assert f"with a margin of {shown} holds" in watch_series("bot", days, margin=margin).reliance
+
+
+def test_where_a_scale_begins_changes_nothing() -> None:
+    """From 0 to 1, and the same from 1 to 2."""
+
+    def evidence(low: float) -> tuple[float, ...]:
+        rng = np.random.default_rng(6)
+        scale = dataclasses.replace(METRICS["mean_score"], low=low, high=low + 1)
+        days = [
+            dataclasses.replace(
+                day,
+                values=day.values.select("item", "weight").with_columns(
+                    mean_score=pl.Series(low + rng.uniform(0, 1, len(ITEMS)))
+                ),
+                metrics={"mean_score": scale},
+            )
+            for day in entries(20)
+        ]
+        return watch_series("bot", days).series[0].evidence
+
+    assert evidence(1.0) == pytest.approx(evidence(0.0))
+
+
+def test_the_noise_of_a_calibration_is_the_mean_of_its_entries_so_far_by_hand() -> None:
+    rows = pl.DataFrame({"item": ITEMS, "weight": 1.0, "confidence": 0.8, "correct": [1.0, 0.0] * 25})
+    one = _ece_series([dataclasses.replace(day, graded=rows) for day in entries(3)], None)
+    assert one is not None
+    assert one.noise.tolist() == pytest.approx([one.noise[0]] * 3)
+
+
+@pytest.mark.parametrize(("spread", "code"), [(0.05, 0), (1.0, 4)])
+def test_a_bill_of_which_no_rise_of_a_half_could_be_told_is_too_short(spread: float, code: int) -> None:
+    rng = np.random.default_rng(7)
+    days = []
+    for day in entries(12):
+        money = pl.Series(np.exp(rng.normal(0, spread, len(ITEMS))))
+        days.append(dataclasses.replace(day, values=day.values.select("item", "weight").with_columns(money=money)))
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series[0].detectable > 0.5) == (code, code == 4)

@@ -282,3 +282,9 @@ def test_claims_without_a_joint_law_add_their_p_value_by_hand() -> None:
     assert joint.adjusted(keys, 0.16, more=3) == pytest.approx(5 * 0.16)
     alike = JointTests(keys=keys, p=np.repeat([[0.01], [0.5], [0.6], [0.8]], 2, axis=1))
     assert alike.adjusted(keys, 0.2, more=1) == pytest.approx(0.25 + 0.2)
+
+
+def test_resamples_that_are_no_whole_thousands_are_all_drawn() -> None:
+    sums = np.random.default_rng(2).normal(size=(30, 2))
+    keys = [("m", ("a", "b")), ("m", ("a", "c"))]
+    assert joint_law(keys, sums, rng=np.random.default_rng(1), n_resamples=1500).p.shape == (1500, 2)
