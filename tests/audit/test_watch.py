@@ -579,6 +579,7 @@ def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
     assert found["changed_between"] == (at[12], at[12])
     assert (found["before"], found["after"]) == pytest.approx((0.9, 0.1))
     assert _change_fields(watched("accuracy", [0.9, 0.1]), at[:2]) == {"changed": at[1]}
+    assert _change_fields(watched("accuracy", [0.9, 0.9, 0.1]), at[:3])["after"] == pytest.approx(0.1)
 
 
 def test_what_could_be_told_needs_the_evidence_and_the_window_by_hand() -> None:

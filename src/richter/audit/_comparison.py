@@ -527,7 +527,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.

@@ -366,8 +366,8 @@ def _measure_calibration(study: RunStudy) -> CalibrationSection | NoSection:
             SECTION_LACKS["right or wrong"], f"richter audit --only judge {records.command} --judges MODEL,MODEL"
         )
     draw = f"richter audit --only draw {records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-    sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
-    study.grades = _calibrated(study, records.tables, stated=True) if sure else None
+    sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null())
+    study.grades = None if sure.is_empty() else _calibrated(study, records.tables, stated=True)
     why = (SECTION_LACKS["repeats"], draw)
     try:
         drawn = None if records.place is None else draws_table(records.place)

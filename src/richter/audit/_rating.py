@@ -112,7 +112,7 @@ def open_rating(
     n: int = 60,
     seed: int = 0,
     conditions: Sequence[str] = (),
-    labelling: Callable[[Sample], Labelling | None] | None = None,
+    labelling: Callable[[Sample], Labelling | None] | None,
 ) -> RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
 

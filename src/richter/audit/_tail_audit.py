@@ -245,7 +245,7 @@ def groups_of(tables: Dataset) -> dict[str, str]:
 
 
 def compare_tails_of(
-    tables: Dataset, plan: tl.TailPlan, *, policy: Policy | None = None, rng: np.random.Generator
+    tables: Dataset, plan: tl.TailPlan, *, policy: Policy, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tails of severities behind the gates of a plan, and what stood in the way."""
     scores = severity_scores(tables)
@@ -256,7 +256,7 @@ def compare_tails_of(
         study = tl.compare_conditions(columns, plan, rng=rng, items=items, groups=groups_of(tables), band=False)
     except InputError as fault:
         return (), (*notes, f"no tail shape: {fault.what}")
-    return tuple(check_claim(_of_severities(tables), policy or Policy(), claim) for claim in study.claims), notes
+    return tuple(check_claim(_of_severities(tables), policy, claim) for claim in study.claims), notes
 
 
 def check_claim(tables: Dataset, policy: Policy, claim: Claim) -> Claim:

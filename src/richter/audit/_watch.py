@@ -302,7 +302,7 @@ def _half_range(row: Metric) -> float:
 def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
     """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
     frames = [day.worst if worst and day.worst is not None else day.values for day in days]
-    canaries = canary_values(days, metric) if days[0].judged and _is_judged(metric) else None
+    canaries = canary_values(days, metric) if all(day.judged for day in days) and _is_judged(metric) else None
     kept = [(day, item_values(frame, metric, items)) for day, frame in zip(days, frames, strict=True)]
     kept = [(day, entry) for day, entry in kept if len(entry.value) and (canaries is None or day.judge)]
     if not kept:

@@ -136,7 +136,7 @@ def _pair_lines(study: SeverityStudy) -> list[str]:
     return [first.headline, *lines_below(plain(first)), *map(describe_note, main[0].notes)]
 
 
-def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
+def headlines(report: SeverityReport, *, everything: bool) -> list[str]:
     """What the study says of the pairs, best shown first, and of whom it can say nothing."""
     study = report.study
     first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))

@@ -324,7 +324,7 @@ def describe_screening(row: Row) -> Says:
 
 
 def describe_reliability(
-    studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int, undrawn: Sequence[str] = ()
+    studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int, undrawn: Sequence[str]
 ) -> Says:
     """Whose confidence is furthest off, and to which side; `undrawn` have one confidence only, and so no diagram."""
     reading = (

@@ -89,11 +89,14 @@ def first_lines(
         claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    sizes = _describe_nearest_sizes(main, scale, is_board=len(conditions) > 2)
-    if len(conditions) != 2 or not main:
+    is_board = len(conditions) > 2
+    sizes = _describe_nearest_sizes(main, scale, is_board=is_board)
+    if is_board:
         own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
-        others = _describe_other_leaders(own, conditions, control) if len(conditions) > 2 else ""
+        others = _describe_other_leaders(own, conditions, control)
         return FirstLines(headline=headline, others=others, sizes=sizes)
+    if not main:
+        return FirstLines(headline=headline)
     return FirstLines(
         headline=headline,
         counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
@@ -120,8 +123,8 @@ def lines_below(first: Mapping[str, str]) -> list[str]:
 
 def best_pair(claims: Sequence[Claim]) -> Claim:
     """Of claims on one measure the one on the best two: the pair that is said first to need more questions."""
-    sign = -1 if claims[0].better == "lower" else 1
-    return max(claims, key=lambda c: sign * sum(value or 0.0 for value in c.values))
+    best = min if claims[0].better == "lower" else max
+    return best(claims, key=lambda c: sum(filter(None, c.values)))
 
 
 def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
@@ -169,7 +172,7 @@ def answer(
     if len(conditions) < 2:
         return _alone(claims)
     lead = [c for c in pairs if c.primary] or pairs  # what a judge gave beside the main measure is no part of it
-    judged = next((c.judged for c in lead if c.judged and c.estimate is not None), "")
+    judged = next((c.judged for c in lead if c.judged), "")
     if judged:  # said once of the whole headline, so not again of its parts
         pairs = [dataclasses.replace(c, judged="") for c in pairs]
     if len(conditions) > 2:
@@ -222,7 +225,7 @@ def _in_order(claims: Sequence[Claim]) -> list[Claim]:
 def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
     """The main measure with its interval, then what else was shown."""
     ordered = _in_order(claims)
-    tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
+    tested = [c for c in ordered if c.interval or c.plain_interval]
     if not tested:
         return _describe_blocked_pair(ordered, first, second)
     others = [] if tested[0].is_trade else tested[1:]  # a trade says what its parts show
@@ -302,7 +305,7 @@ def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) 
 
 def _judge_mark(claims: Sequence[Claim]) -> str:
     """What stands behind a measure beside the main one that rests on a judge whom nobody has checked."""
-    return " (unchecked judge)" if any(c.judged for c in claims if c.estimate is not None) else ""
+    return " (unchecked judge)" if any(c.judged for c in claims) else ""
 
 
 def _listed(title: str, words: Sequence[str]) -> str:
@@ -351,13 +354,10 @@ def _sides_of_control(claims: Sequence[Claim], conditions: Sequence[str], contro
 def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """How each condition came out against the control."""
     assert control is not None
+    seen = {name: _seen_from(c, name) for c in lead if c.estimate is not None for name in c.conditions}
     found: dict[str, list[str]] = {}
-    for name in conditions:
-        claim = next((c for c in lead if set(c.conditions) == {name, control}), None)
-        if name != control:
-            found.setdefault(
-                "blocked" if claim is None or claim.estimate is None else _seen_from(claim, name), []
-            ).append(name)
+    for name in (name for name in conditions if name != control):
+        found.setdefault(seen.get(name, "blocked"), []).append(name)
     verbs = {
         "better": ("is better", "are better"), "worse": ("is worse", "are worse"),
         "alike": ("shows no practical difference", "show no practical difference"),
