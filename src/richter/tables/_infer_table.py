@@ -230,7 +230,8 @@ def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, 
     alone = all(len(texts) <= 1 for texts in lists)
     if not alone and {"score", "severity", "draw"} & place.keys():
         return frame, place  # graded as a whole
-    texts = [[str(text) for text in own] for own in lists]
+    # a row without an answer stays a row
+    texts: list[list[str | None]] = [[str(text) for text in own] or [None] for own in lists]
     frame = frame.with_columns(pl.Series(column, texts, dtype=pl.List(pl.String))).explode(column)
     return frame, place if alone else {**place, "draw": ORDER}
 
