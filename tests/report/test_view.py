@@ -801,7 +801,7 @@ def test_the_list_is_searched_filtered_sorted_and_compared_in_a_browser(tmp_path
         with open_ledger(runs[1], mode="write") as ledger:  # a line follows its run
             ledger.add_items([Item(id="more", prompt="?", reference="!")])
             browser.wait("document.querySelector('[data-run=\"1\"] progress')")
-        browser.wait("document.querySelector('[data-run=\"1\"] .pill').textContent === 'Stopped at 80%'")
+        browser.wait("document.querySelector('[data-run=\"1\"] .pill').textContent === '80% answered'")
         assert browser.script("return document.querySelector('#compare a').textContent") == "Compare gamma with beta"
         assert browser.barriers() == []
         assert [line for line in browser.logged() if "favicon" not in line] == []

@@ -307,9 +307,8 @@ def test_a_board_is_listed_best_first_and_severity_names_both_ends_by_hand() -> 
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
     assert [row["name"] for row in first_screen(whole)["table"]["rows"]] == ["b", "d", "c", "a"]
-    assert describe_severe_rates(whole) == (
-        "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe means 3 or more on a scale of 0 (right) to 4 "
-        "(dangerous or made up)."
+    assert describe_severe_rates(whole["conditions"]) == (
+        "1.0% for a; 4.0% for d. Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
     )
 
 

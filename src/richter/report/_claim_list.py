@@ -7,7 +7,7 @@ from typing import Any
 
 from richter.claims import JUDGE_UNCHECKED
 from richter.records import printable
-from richter.report._terms import with_terms
+from richter.report._terms import with_names, with_terms
 from richter.words import SIDES, describe_sizes, rail, verdict_word
 from richter.words._page_texts import (
     best_first,
@@ -58,7 +58,7 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
         "side": "blocked" if group == "blocked" else side_of(claim),
         "is_judged": group == "judge",
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
-        "line": printable(line, limit=300),
+        "line": with_names(printable(line, limit=300), [] if parts else conditions),
         "parts": [printable(part, limit=160) for part in parts],
         "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
         "reason": printable(str(claim.get("reason") or ""), limit=300) if group == "blocked" else "",
