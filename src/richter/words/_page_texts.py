@@ -269,7 +269,11 @@ def describe_confidence(document: Document) -> str:
     claims = document.get("claims") or []
     rated = [(name(c.get("name"), limit=60), *confidence_verdict(c, claims), c) for c in rows]
     if len(rated) <= 3:
-        return " ".join(f"{who}: {kind}{by}{describe_averages(row['knows'], row)}." for who, kind, by, row in rated)
+        return " ".join(
+            f"{who}: {kind}{by}{describe_averages(row['knows'], row)}"
+            f"{_describe_calibration_error(row['knows']) if by.startswith(' by') else ''}."
+            for who, kind, by, row in rated
+        )
     kinds: dict[str, list[tuple[str, Document]]] = {}
     for who, kind, _, row in rated:
         kinds.setdefault(kind, []).append((who, row["knows"]))
@@ -278,6 +282,13 @@ def describe_confidence(document: Document) -> str:
         who, found = max(own, key=lambda k: float(k[1]["estimate"]))
         parts.append(f"{kind}: {len(own)} of {len(rated)}, the farthest off {who}{describe_averages(found)}")
     return ". ".join(text[:1].upper() + text[1:] for text in parts) + "."
+
+
+def _describe_calibration_error(found: Document) -> str:
+    """The calibration error with its interval; empty where nothing is shown of it."""
+    amount, ends = measure_amount(found, "ece")
+    level = _level_of(found)
+    return f", calibration error {amount} ({describe_level(level)} CI {ends})" if ends and level else ""
 
 
 def confidence_verdict(condition: Document, claims: Sequence[Document]) -> tuple[str, str]:
