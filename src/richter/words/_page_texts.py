@@ -513,6 +513,7 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
             values=values[::-1] if turned else values,
             n=int(claim.get("n") or 0),
             apart=False,
+            labels=claim.get("labels"),
             plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
         ),
         None,
