@@ -249,11 +249,9 @@ def _pair_cell(claim: Claim, place: int, *, in_numbers: bool, turned: bool) -> d
     """A pair as seen from the row's condition: how it came out and by how much."""
     side = "blocked" if group_of(claim) == "blocked" else side_of(claim)
     side = _OTHER.get(side, side) if turned else side
-    first, second = (name(c) for c in claim["conditions"])
     return {
         "side": side,
         "sign": SIGNS[side],
         "amount": describe_difference_in_cell(claim, turned=turned) if in_numbers and side != "blocked" else "",
         "claim": place,
-        "pair": {"condition": first, "other": second},
     }

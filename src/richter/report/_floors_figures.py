@@ -223,7 +223,7 @@ def _severe_panel(document: Mapping[str, Any], rows: Sequence[Row]) -> list[Pane
     for own, row in zip(rows, severe, strict=True):
         own["severe"] = row["value"]
     names = [row["condition"] for row in severe]
-    leaders = leaders_on(document, "catastrophic_rate") or names
+    leaders = leaders_on(document, "catastrophic_rate")
     marks = [
         mark
         for k, row in enumerate(severe)

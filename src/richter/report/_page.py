@@ -289,7 +289,6 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "legend": [(Markup(shape_svg(k.shape, 7, 7, 5, f' fill="{k.colour}"')), k.name) for k in figure.legend]  # noqa: S704
         if figure.panels
         else [],
-        "rows": len(figure.rows),
         "docs_id": docs_id(figure.docs),
     }
 

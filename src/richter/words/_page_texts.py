@@ -376,7 +376,7 @@ def run_title(document: Document) -> dict[str, str]:
     conditions = document.get("conditions") or []
     parts = [name(run.get("name") or "run")]
     if run.get("bench"):
-        parts.append(name(run["bench"]))
+        parts.append(name(re.split(r"[\\/]", str(run["bench"]))[-1]))
     if run.get("items"):
         parts.append(
             f"{count(run['items'], 'question')} · {_describe_compared(conditions)}"
