@@ -18,7 +18,7 @@ from richter.errors import InputError
 from richter.interop import FIELDS, bears_on_claims
 from richter.records import Answer, Condition, Item, Note, Rating, of_kind
 from richter.store import Call, open_ledger
-from richter.tables import KEY, Dataset, ReadOptions, outcomes, severity_of
+from richter.tables import KEY, Dataset, ReadOptions, judges_of, outcomes, severity_of, write_tables
 
 TWO = ("old", "new")
 N = 24
@@ -447,6 +447,14 @@ def test_the_model_that_graded_is_a_fact(name: str) -> None:
     two = read_tables(crossed(**{name: lambda i, c: "smol" if c == "old" else "gemma"}))
     assert two.graded_by == ("smol", "gemma")
     assert unused(two) == ""
+
+
+def test_a_run_keeps_which_models_graded_its_table(tmp_path: Path) -> None:
+    """The run of a table that a judge graded read as graded by nobody in particular: its claims lost their mark."""
+    for k, grade in enumerate((lambda i, c: "mistral-large", lambda i, c: "smol" if c == "old" else "gemma")):
+        tables = read_tables(crossed(graded_by=grade))
+        write_tables(tables, tmp_path / f"run{k}")
+        assert judges_of(read_tables(tmp_path / f"run{k}"), "accuracy") == judges_of(tables, "accuracy") != ()
 
 
 def test_people_grades_and_remarks_are_no_models_that_graded() -> None:

@@ -143,11 +143,12 @@ def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale:
 
 
 def _describe_right(claim: Claim, values: Sequence[float], changed: tuple[int, int] | None) -> str:
-    """How many questions each got right; shares where these are not counts of the same questions."""
+    """How many questions each got right; shares where these are not counts of the same questions, as labels left them
+    after a correction."""
     first, second = claim.conditions
     low, high = values if claim.measure == "accuracy" else (1 - v for v in values)
     right = [value * claim.n for value in (low, high)]
-    if claim.apart or any(abs(x - round(x)) > 1e-6 for x in right):
+    if claim.apart or claim.labels or any(abs(x - round(x)) > 1e-6 for x in right):
         return f"{second} is right in {100 * high:.1f}% of its answers, {first} in {100 * low:.1f}%."
     more = "" if changed is None else f": {changed[0]:,} fixed, {changed[1]:,} broken"
     return f"{second} got {round(right[1]):,} of {claim.n:,} right, {first} {round(right[0]):,}{more}."
