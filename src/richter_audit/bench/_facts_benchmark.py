@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from richter.errors import InputError, StorageError
 from richter.records import Item, Result
@@ -25,7 +25,7 @@ from richter_audit.bench._regions import regions
 from richter_audit.bench._text_order import order_by_hash
 from richter_audit.bench._world import World
 
-__all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts", "cell_of"]
+__all__ = ["DOMAINS", "CellPlace", "FactsBench", "build_facts", "cached_facts", "cell_of"]
 
 DOMAINS = {
     "cities": cities,
@@ -111,10 +111,19 @@ def build_facts(
     return FactsBench(items=tuple(built), world=world, seed=seed, versions=versions)
 
 
-def cell_of(j: int, domains: int) -> tuple[int, int]:
-    """The domain and tier of position j, both from 0: domain j mod 8 and tier j mod 5, which visits all 40 cells before
-    it comes back. Where 5 divides the number of domains the tiers go on after each round of the domains."""
-    return j % domains, (j if domains % TIERS else j // domains) % TIERS
+class CellPlace(NamedTuple):
+    """A domain and a tier by their numbers from 0."""
+
+    domain: int
+    tier: int
+
+
+def cell_of(j: int, domains: int) -> CellPlace:
+    """The cell of position j: domain j mod 8 and tier j mod 5, which visits all 40 cells before it comes back.
+
+    Where 5 divides the number of domains the tiers go on after each round of the domains.
+    """
+    return CellPlace(j % domains, (j if domains % TIERS else j // domains) % TIERS)
 
 
 def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Iterator[Item]:
