@@ -738,11 +738,9 @@ def paired() -> str:
 
 @row
 def reliability() -> str:
-    return str(
-        sem()["claim"]["sentence"]
-        if isinstance(sem().get("claim"), dict)
-        else sem()["miscalibration"].get("sentence", "")
-    )[:200]
+    found, claim = sem(), sem()["claim"]
+    low, high = found["sem1"]["interval"]["low"], found["sem1"]["interval"]["high"]
+    return f"{claim['verdict']}; Sem1-ECE {found['sem1']['debiased']:.3f} debiased ({low:.3f} to {high:.3f})"
 
 
 # ----------------------------------------------------------------------------------------------- verification tax
