@@ -138,6 +138,15 @@ def test_duplicates_have_one_answer_and_similar_words() -> None:
     assert len(known.without_duplicates([item("Who won the football world cup of 2014?", "Argentina")])) == 1
 
 
+def test_a_generator_that_writes_nothing_is_not_asked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeApi() as api:
+        words = ["bench", "written", "--items", "400", "--domain", "law", "-o", str(tmp_path / "q.jsonl")]
+        assert run([*words, "--generator", f"{api.url}#writer", "--checker", f"{api.url}#checker"]) == 1
+        assert len(api.bodies) <= 6
+    assert "is a question" in capsys.readouterr().err
+    assert not (tmp_path / "q.jsonl").exists()
+
+
 def test_the_price_is_said_before_anything_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "bench",

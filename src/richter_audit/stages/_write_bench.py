@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.errors import BudgetExhausted, InputError
+from richter.errors import BudgetExhausted, InputError, ModelError
 from richter.models import Price, model_identity, price_of
 from richter.records import Decoding, Item, Result, last_object, storable
 from richter.store import RunLike, Spent, open_ledger
@@ -202,6 +202,11 @@ def write_bench(
                 for writer, is_again in ((order.writers[0], False), (order.writers[-1], True)):
                     own = [cell for cell in cells if cell.number and cell.is_again is is_again]
                     found += await _write_round(asker, opened[writer], own, turn=turn)
+                if turn == 0 and not found and not any(cell.failed for cell in cells):
+                    raise ModelError(
+                        f"Nothing that {order.writers[0]} wrote is a question.",
+                        remedy="Use another --generator. The rest was not asked.",
+                    )
                 await _check_round(asker, opened[order.checker], known.without_duplicates(found), known)
                 turn += 1
                 tell(f"round {turn}: {sum(len(cell.kept) for cell in cells):,} of {order.items:,} questions")
