@@ -194,22 +194,8 @@ def write_bench(
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
         nonlocal stopped
-        known = _KnownQuestions()
-        turn = 0
         try:
-            while any(cell.number for cell in cells):
-                found: list[tuple[_Cell, Item]] = []
-                for writer, is_again in ((order.writers[0], False), (order.writers[-1], True)):
-                    own = [cell for cell in cells if cell.number and cell.is_again is is_again]
-                    found += await _write_round(asker, opened[writer], own, turn=turn)
-                if turn == 0 and not found and not any(cell.failed for cell in cells):
-                    raise ModelError(
-                        f"Nothing that {order.writers[0]} wrote is a question.",
-                        remedy="Use another --generator. The rest was not asked.",
-                    )
-                await _check_round(asker, opened[order.checker], known.without_duplicates(found), known)
-                turn += 1
-                tell(f"round {turn}: {sum(len(cell.kept) for cell in cells):,} of {order.items:,} questions")
+            await _write_all(asker, opened, order, cells, tell)
         except BudgetExhausted as error:
             stopped = error
 
@@ -341,6 +327,26 @@ def _answers(item: Item) -> set[str]:
     """What an item's right answers come down to; of a trap only its own words, which others may share."""
     names = (item.reference,) if item.form == "trap" else (item.reference, *item.aliases)
     return {normalise(name) for name in names} - {""}
+
+
+async def _write_all(
+    asker: Asker, opened: Mapping[str, Model], order: BenchOrder, cells: Sequence[_Cell], tell: Callable[[str], None]
+) -> None:
+    """Write and check in rounds until every cell is full or left short."""
+    known, turn = _KnownQuestions(), 0
+    while any(cell.number for cell in cells):
+        found: list[tuple[_Cell, Item]] = []
+        for writer, is_again in ((order.writers[0], False), (order.writers[-1], True)):
+            own = [cell for cell in cells if cell.number and cell.is_again is is_again]
+            found += await _write_round(asker, opened[writer], own, turn=turn)
+        if turn == 0 and not found and not any(cell.failed for cell in cells):
+            raise ModelError(
+                f"Nothing that {order.writers[0]} wrote is a question.",
+                remedy="Use another --generator. The rest was not asked.",
+            )
+        await _check_round(asker, opened[order.checker], known.without_duplicates(found), known)
+        turn += 1
+        tell(f"round {turn}: {sum(len(cell.kept) for cell in cells):,} of {order.items:,} questions")
 
 
 # ---- checking ------------------------------------------------------------------------------------------------------
