@@ -59,6 +59,7 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "hexadecimal": lambda key: reply(key.encode().hex()),
     "percent": lambda key: reply("".join(f"%{byte:02X}" for byte in key.encode()) + urllib.parse.quote(key, safe="")),
     "HTML": lambda key: reply("".join(f"&#{ord(letter)};" for letter in key)),
+    "invisible letters between": lambda key: reply("\u00ad".join(key[:20]) + "\u034f" + "\ufe0f".join(key[20:])),
     "letters apart": lambda key: reply(" ".join(key) + "\n".join(key)),
 }
 
@@ -67,7 +68,8 @@ def traces(key: str) -> list[bytes]:
     """What must not be found on disk or screen: the key in the forms that anybody decodes at a glance."""
     raw = key.encode()
     shifted = [base64.b64encode(bytes(k) + raw)[4:-4] for k in (0, 1, 2)]
-    return [raw, raw[4:-4], *shifted, raw.hex().encode(), " ".join(key).encode(), unicode_escapes(key).encode()]
+    apart = [mark.join(key[:8]).encode() for mark in (" ", "\u00ad")]
+    return [raw, raw[4:-4], *shifted, raw.hex().encode(), *apart, unicode_escapes(key).encode()]
 
 
 @pytest.mark.parametrize("how", ENCODINGS)
@@ -84,6 +86,18 @@ def test_a_key_in_disguise_is_nowhere(
     shown = repr(asker.tally) + repr(answers) + capsys.readouterr().err
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir()) + shown.encode()
     assert not [trace for trace in traces(KEY) if trace in kept]
+
+
+@pytest.mark.parametrize("where", ["Content-Encoding", "Location", "Retry-After", "Content-Type"])
+def test_a_key_in_a_header_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """20 letters of the key stood in the reason why a reply packed in an unknown way was refused."""
+    monkeypatch.setenv("RICHTER_API_KEY", KEY)
+    for status in (200, 302, 429):
+        sent = http(reply("fine"), status=status, headers=f"{where}: {KEY}\r\n")
+        with RawApi(lambda *_, sent=sent: sent) as api:
+            asker, answers = ask_prompts(tmp_path / str(status), api.model, ["q"], max_attempts=1)
+        kept = b"".join(path.read_bytes() for path in (tmp_path / str(status)).iterdir())
+        assert KEY[:12] not in repr(asker.tally) + repr(answers) + kept.decode("latin-1")
 
 
 def test_ordinary_answers_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

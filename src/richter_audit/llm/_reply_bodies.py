@@ -57,7 +57,8 @@ async def unpack(pieces: AsyncIterator[bytes], encoding: str) -> AsyncIterator[b
             yield piece
         return
     if encoding not in _PACKED:
-        raise Refused(f"the server packed its reply as {encoding[:20]!r}, which was not asked for", maybe_billed=True)
+        way = repr(encoding) if len(encoding) < 8 else "an unknown way"  # a long name may be the key
+        raise Refused(f"the server packed its reply, which was not asked for, in {way}", maybe_billed=True)
     unpacker = zlib.decompressobj(47)  # gzip or zlib, as its first bytes say
     try:
         async for piece in pieces:
