@@ -176,6 +176,7 @@ class LargeResults(BatchApi):
         return await super()._download(request)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 @pytest.mark.parametrize("kind", FILLERS)
