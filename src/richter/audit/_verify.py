@@ -280,7 +280,8 @@ def _verify_restored(
     name, methods = str(document["run"]["name"]), document["methods"]
     _check_resamples(methods["n_resamples"])
     with tempfile.TemporaryDirectory() as scratch:
-        run = Path(scratch) / (name if name == Path(name).name and name not in ("", "..") else "run")
+        is_file_name = name == Path(name).name and name not in ("", "..") and len(name.encode()) < 256
+        run = Path(scratch) / (name if is_file_name else "run")
         try:
             restore_run(files, run, what="the archive")
             results = measure_run(
