@@ -28,6 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # simulations that other pages use too
+
+import ascent_simulated as sim
+import written_bench
+
 import errorquake
 import errorquake_robustness as robust
 import richter.calibration as cal
@@ -207,6 +212,17 @@ def benchmark() -> str:
     return (
         f"of 1,000 items: {len({d for d, _ in cells})} domains, {len({t for _, t in cells})} tiers, {len(cells)} cells"
     )
+
+
+@row
+def written_queries() -> str:
+    there, taken, calls, n = written_bench.run_once(written_bench.read_pool(DATA), 0, 150, 0.85, 0.65)
+    found = {
+        name: [sum(counts[k] for k in counts if k.startswith(name)) for counts in (there, taken)]
+        for name in ("wrong tier", "bad key", "duplicate")
+    }
+    rejected = ", ".join(f"{all_ - left} of {all_} of {name}" for name, (all_, left) in found.items())
+    return f"simulated: {n} questions in {calls} calls; rejected {rejected}"
 
 
 @row
@@ -712,11 +728,9 @@ def paired() -> str:
 
 @row
 def reliability() -> str:
-    return str(
-        sem()["claim"]["sentence"]
-        if isinstance(sem().get("claim"), dict)
-        else sem()["miscalibration"].get("sentence", "")
-    )[:200]
+    found, claim = sem(), sem()["claim"]
+    low, high = found["sem1"]["interval"]["low"], found["sem1"]["interval"]["high"]
+    return f"{claim['verdict']}; Sem1-ECE {found['sem1']['debiased']:.3f} debiased ({low:.3f} to {high:.3f})"
 
 
 # ----------------------------------------------------------------------------------------------- verification tax
@@ -880,15 +894,13 @@ def synthetic() -> str:
 @functools.cache
 def field() -> tuple[Any, ...]:
     """A simulated base of 20,000 paragraphs and a testee whose chance of error is smooth over their vectors."""
-    import ascent_simulated as sim
-
     vectors, codes, abstracts, first = sim.base(20_000, np.random.default_rng(1))
-    return sim, vectors, codes, abstracts, first, sim.field(vectors, 0.1, np.random.default_rng(2))
+    return vectors, codes, abstracts, first, sim.field(vectors, 0.1, np.random.default_rng(2))
 
 
 @functools.cache
 def searched(strategy: str, seed: int = 0, paragraphs: int = 400, testee: int = 2, **options: Any) -> Any:
-    sim, vectors, codes, abstracts, first, chance = field()
+    vectors, codes, abstracts, first, chance = field()
     if testee != 2:
         chance = sim.field(vectors, 0.1, np.random.default_rng(testee))
     return sim.search(vectors, codes, abstracts, first, chance, strategy, seed, paragraphs, **options)[0]
@@ -912,7 +924,7 @@ def knowledge_base() -> str:
 def retrieval() -> str:
     from richter_audit.knowledge import measure_recall
 
-    _, vectors, _, abstracts, first, _ = field()
+    vectors, _, abstracts, first, _ = field()
     found = measure_recall(vectors, abstracts, first, rng=rng())
     return f"{SIMULATED}: two-level finds {found.recall:.2f} of the exact 50 nearest"
 
@@ -962,7 +974,7 @@ def failing_groups(strategy: str, *, nearby: bool = True, **options: Any) -> tup
     """The groups in which more fails, categories (and neighbourhoods, if `nearby`), and how many fail in words."""
     from richter_audit.ascent import find_failing_groups
 
-    _, vectors, codes, *_ = field()
+    vectors, codes, *_ = field()
     found = searched(strategy, **options)
     rows = np.array(list(found.errors))
     fails = np.array([found.errors[row] > 0.5 for row in rows])
@@ -988,7 +1000,7 @@ def patterns() -> str:
 def cross() -> str:
     from richter_audit.ascent import cross_matrix
 
-    sim, vectors, *_ = field()
+    vectors, *_ = field()
     truth = {}
     for name, seed in (("a", 2), ("b", 5)):
         chance = sim.field(vectors, 0.1, np.random.default_rng(seed))
@@ -1014,7 +1026,7 @@ def retests() -> str:
 def predictor() -> str:
     from richter_audit.ascent import predict_failures
 
-    _, vectors, *_ = field()
+    vectors, *_ = field()
     found = searched("random", paragraphs=1200, uniform=0.0)
     rows = np.array(list(found.errors))
     told = predict_failures(vectors[rows], np.array([found.errors[r] > 0.5 for r in rows]), rng=rng())

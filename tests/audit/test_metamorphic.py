@@ -469,7 +469,7 @@ def test_one_draw_that_differs_does_not_shrink_what_is_needed(rng: np.random.Gen
 def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator) -> None:
     """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
     tables = read_tables(drawn(rng))
-    report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
+    report = run_gate(margin_plan(tables, {"latency": 0.1}), tables)
     assert report.requirements == ("new is not more than 10% worse than old in seconds per answer",)
     assert "more than 10% worse than old in seconds per answer" in report.sentence
     comment = gate_comment(

@@ -26,6 +26,7 @@ from richter.severity import (
     deployment_table,
     describe_requirement,
     parse_requirement,
+    requirement_metric,
 )
 from richter.stats import clopper_pearson, wilson
 from severity.studies_by_hand import study_of
@@ -343,3 +344,29 @@ def test_room_beside_what_no_item_covers_by_hand(limit: float, uncovered: float,
 
 def test_a_limit_below_one_in_a_million_is_read() -> None:
     assert parse_requirement("severity>=3 below 0.5 per million").per_million == 0.5
+
+
+def test_the_estimate_of_a_requirement_counts_what_no_item_covers_as_free_of_events_by_hand() -> None:
+    rule = "severity>=3 below 200000 per million"
+    (seen,) = check_requirements([parse_requirement(rule)], answers(3000, 6, TENTH_UNSEEN), ["m"])
+    assert (seen.estimate, seen.values) == (pytest.approx(0.9 * 2000), (pytest.approx(0.9 * 2000),))
+    (unseen,) = check_requirements([parse_requirement(rule)], answers(3000, 0), ["m"])
+    assert (unseen.estimate, unseen.values) == (0.0, (0.0,))
+    assert requirement_metric(parse_requirement(rule)).amount(120.0) == "120"
+
+
+def test_a_requirement_that_is_met_beside_what_no_item_covers_says_nothing_more_by_hand() -> None:
+    """Poisson's limit of none in 3,000 is 999 per million, 899 of all: less than the 1,000 that are left."""
+    rule = parse_requirement("severity>=3 below 101000 per million")
+    (claim,) = check_requirements([rule], answers(3000, 0, TENTH_UNSEEN), ["m"])
+    assert (claim.verdict, claim.notes) == (Verdict.VERIFIED, ())
+
+
+def test_a_limit_that_is_reached_without_an_event_asks_for_more_answers() -> None:
+    row = SimpleNamespace(lower=0.0, upper=100.0, count=0, n=9, per_million=None, interval=None)
+    table: Any = SimpleNamespace(
+        at=lambda _: row, uncovered=0.0, basis="the judge's grades", level=0.95, groups=None, weighted=False
+    )
+    (claim,) = check_requirements([Requirement(severity=3.0, per_million=100)], lambda *_: table, ["m"])
+    assert claim.verdict is Verdict.UNDECIDED
+    assert claim.needed is not None

@@ -146,6 +146,11 @@ class Page:
     questions: tuple[Question, ...]
     trades: bool
 
+    @property
+    def trade_measure(self) -> str:
+        """What the questions on both parts of a trade are called."""
+        return f"{self.quality} and {self.main}"
+
 
 def page_questions(
     dataset: Dataset,
@@ -311,6 +316,8 @@ def compare_tables(
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
+    asks_costs = any(metric_of(dataset, q.measure).is_cost for q in page.questions)
+    of_data = [n for n in dataset.notes if not (asks_costs and of_kind([n], "costs"))]
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
     pairs = _pair_notes(dataset, asked, page)
     is_board = control is None and not page.trades
@@ -334,7 +341,7 @@ def compare_tables(
         basis=dataset.basis,
         data_hash=dataset.data_hash,
         seed=seed,
-        notes=tuple(dict.fromkeys((*dataset.notes, *notes, *tail_notes))),
+        notes=tuple(dict.fromkeys((*of_data, *notes, *tail_notes))),
         options={
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
             "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
@@ -392,7 +399,7 @@ def _trades(asked: Sequence[Asked], page: Page) -> list[Asked]:
     return [
         dataclasses.replace(
             found,
-            question=dataclasses.replace(found.question, family="main", measure=f"{page.quality} and {page.main}"),
+            question=dataclasses.replace(found.question, family="main", measure=page.trade_measure),
         )
         for pair in pairs
         for found in (trade(of[page.quality, pair], of[page.main, pair]),)
@@ -475,6 +482,8 @@ def _notes(
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
     main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
+    if policy.tried > 1:
+        yield f"the best of {policy.tried} attempts is allowed for"
     yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
@@ -494,7 +503,7 @@ def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iter
     """The notes of the values behind each measure that is a mean, but for those of the data."""
     measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
     for measure in measures:
-        if " and " not in measure and metric_of(dataset, measure).estimator == "mean":
+        if not (page.trades and measure == page.trade_measure) and metric_of(dataset, measure).estimator == "mean":
             is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
             left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
             yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
@@ -518,7 +527,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.

@@ -332,8 +332,9 @@ def run_plan(
     return plan, status
 
 
-POLICY_DEFAULTS: Mapping[str, Any] = {  # what the user may vouch for, and what holds where nobody does
+POLICY_DEFAULTS: Mapping[str, Any] = {  # what the user may state, and what holds where nobody does
     "missing": "both-ways", "trust_ids": False, "trust_raters": False, "trust_labels": False, "unpaired": False,
+    "on": (), "tried": 1,
 }  # fmt: skip
 RESTATED_DEFAULTS: Mapping[str, Any] = {
     **POLICY_DEFAULTS,

@@ -329,16 +329,16 @@ def ask_severities(
     tables: Dataset,
     policy: Policy,
     *,
-    primary: str = "severity_given_error",
-    margins: Mapping[str, float] | None = None,
-    corrected: Mapping[str, sev.TrueSeverity] | None = None,
+    primary: str,
+    margins: Mapping[str, float],
+    corrected: Mapping[str, sev.TrueSeverity],
 ) -> list[Asked]:
     """Every question on the severities of pairs with its evidence: the main measure's first.
 
     What is given an error is asked of conditions that have one, and what needs the scale of 0 to 4 is asked on it. With
     `corrected` severities their mean given an error stands in the place of the mean by the judge's grades.
     """
-    weighed, margins, corrected = severity_pairs(tables, policy.severity), margins or {}, corrected or {}
+    weighed = severity_pairs(tables, policy.severity)
     known = {pair.names: pair for pair in weighed.pairs}
     couples = pairs_of(tuple(weighed.columns), control=policy.severity.control) if len(weighed.columns) > 1 else ()
     measures = (primary, *(m for m in sev.MEASURES if m != primary))

@@ -206,7 +206,6 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
     asked = [ABOUT[report.about]] if report.about != "new-items" else []
-    asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
     return [*refused, *asked, *map(describe_note, shown), *left, *read]
 
 
@@ -245,8 +244,6 @@ def small_print(report: CompareReport) -> str:
     families = {c.family.name for c in report.claims if c.family is not None}
     if "other" in families:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
-    if report.tried > 1:
-        text += f" The best of {report.tried} attempts is allowed for."
     return f"{text} {ABOUT[report.about]} {describe_registration(is_registered=False)} (richter plan new gate)"
 
 
@@ -332,7 +329,7 @@ def _right_span(summary: ConditionSummary) -> Interval:
 def measures_table(out: Console, report: CompareReport) -> None:
     """Print each measure of two conditions where there are several: values, difference and result."""
     first, second = (printable(name, limit=24) for name in report.conditions)
-    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure and not c.is_trade]
     if len(claims) < 2:
         return
     rows = []

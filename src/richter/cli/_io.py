@@ -253,7 +253,7 @@ _CONFIRMING = (
 )
 
 
-def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READING) -> Callable[..., Any]:
+def reading_options(command: Callable[..., Any], *, names: Sequence[str]) -> Callable[..., Any]:
     """The options that say how data are read, given to the command as one `reading`: all, or some."""
 
     @functools.wraps(command)

@@ -124,7 +124,7 @@ def _pair_lines(study: SeverityStudy) -> list[str]:
     return [first.headline, *lines_below(plain(first)), *map(describe_note, main[0].notes)]
 
 
-def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
+def headlines(report: SeverityReport, *, everything: bool) -> list[str]:
     """What the study says of the pairs, best shown first, and of whom it can say nothing."""
     study = report.study
     first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
@@ -148,7 +148,7 @@ def _with_remedy(claim: Claim) -> str:
 
 def _noun(claim: Claim) -> str:
     metric = MEASURES.get(claim.measure)
-    return "the mean severity of errors, with the judges' errors allowed for" if metric is None else metric.noun
+    return "the corrected mean severity of errors" if metric is None else metric.noun
 
 
 def _means(study: SeverityStudy) -> dict[str, float]:

@@ -59,12 +59,9 @@ def _reliability(
 ) -> Iterator[Figure]:
     """The reliability diagrams of some studies: (condition, where its confidence comes from, bins and ECE)."""
     several, sources = len({c for c, _, _ in studies}) > 1, len({source for _, source, _ in studies}) > 1
+    series = {(c, s): f"{c}, {s}" if several and sources else c if several else s for c, s, _ in studies}
     rows: list[Row] = [
-        {
-            "series": f"{c}, {source}" if several and sources else c if several else source,
-            "condition": c,
-            "source": source,
-        }
+        {"series": series[c, source], "condition": c, "source": source}
         | copied(b, "confidence accuracy n from=low to=high")
         | {"ece": found.get("debiased"), **ends(b.get("interval"))}
         for c, source, found in studies
@@ -88,13 +85,13 @@ def _reliability(
         field="series",
     )
     panels = [p for p in panels if bins.get(p.title, 2) > 1]  # one dot is said in words, not drawn
+    undrawn = [s for s, n in bins.items() if n == 1]
+    drawn = [study for study in studies if series[study[:2]] not in undrawn]
     has_enough = sum(r["n"] for r in rows) >= FEW
     yield figure(
         figure_name,
         title=title,
-        says=describe_reliability(
-            studies, has_enough=has_enough, top=top, undrawn=[s for s, n in bins.items() if n == 1]
-        ),
+        says=describe_reliability(drawn or studies, has_enough=has_enough, top=top, undrawn=undrawn),
         panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "

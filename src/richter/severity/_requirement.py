@@ -92,7 +92,7 @@ def ask_requirement(
     evidence = _rate_evidence(rule, table, rates)
     needed, short = _describe_shortfall(rule, rates)
     evidence = dataclasses.replace(evidence, notes=(short,) if short else ())
-    if as_worst is not None and missing:
+    if as_worst is not None:
         evidence = both_ways(evidence, _rate_evidence(rule, as_worst, as_worst(level)), missing={name: missing})
     question, metric = requirement_question(rule, name), requirement_metric(rule)
     asked = Asked(question=question, metric=metric, evidence=evidence, basis=rates.basis)
@@ -123,10 +123,11 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
         low, high = sides.lower * covered, sides.upper * covered + rates.uncovered * MILLION
         return Interval(low=low, high=high, level=at, method="one-sided limits")
 
+    estimate = (row.per_million or 0.0) * covered  # None: no event was seen
     return Evidence(
-        estimate=(row.per_million or 0.0) * covered,
+        estimate=estimate,
         interval=interval,
-        values=((row.per_million or 0.0) * covered,),
+        values=(estimate,),
         n=row.n,
         units=rates.groups or row.n,
         unit="item" if rates.groups is None else "group",
@@ -134,19 +135,14 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
 
 
 def decide_requirements(
-    asked: Sequence[AskedRequirement],
-    *,
-    level: float = 0.95,
-    tried: int = 1,
-    data_hash: str = "",
-    seed: int | None = None,
+    asked: Sequence[AskedRequirement], *, level: float, data_hash: str = "", seed: int | None
 ) -> tuple[Claim, ...]:
     """The verdicts on requirements, with the answers that would show an undecided one where no event was seen.
 
     To hold several rules each must hold, so each is verified alone, where its one-sided upper limit at `level` is below
     the rate. A violation is any of them: refuted where the lower limit exceeds the rate at Holm's level over all.
     """
-    claims = decide([a.asked for a in asked], level=level, tried=tried, data_hash=data_hash, seed=seed)
+    claims = decide([a.asked for a in asked], level=level, data_hash=data_hash, seed=seed)
     return tuple(
         dataclasses.replace(
             claim, needed=math.ceil(one.clean_needed * claim.units / claim.n), needed_for=one.asked.question.value

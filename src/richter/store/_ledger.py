@@ -284,8 +284,8 @@ class Ledger(RecordTables):
         return set(self._rows("SELECT item, draw FROM answers WHERE condition = ?1", (condition,)))
 
     def add_calls(self, calls: Sequence[Call]) -> None:
-        """Commit calls that were made elsewhere (an imported log), all or none."""
-        self._commit(calls)
+        """Commit calls that were made elsewhere (an imported log), all or none; they count against no budget here."""
+        self._commit([dataclasses.replace(call, cost=Usage()) for call in calls])
 
     async def record(self, call: Call) -> None:
         """Commit a call; returns when it is on disk. Calls that arrive within a few milliseconds share a commit."""

@@ -58,7 +58,8 @@ class RecordTables:
         return self._database.rows(sql, values)
 
     def _add(self, table: str, rows: Sequence[Values]) -> None:
-        self._database.write(lambda transaction: transaction.add(table, rows))
+        if rows:
+            self._database.write(lambda transaction: transaction.add(table, rows))
 
     def _add_records(self, table: str, records: Iterable[object]) -> None:
         fields = operator.attrgetter(*COLUMNS[table])

@@ -78,7 +78,7 @@ def no_item_error(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> I
     likely = item_option(frame, place).strip()
     named = f"Say which names the question: {likely}. " if likely != map_option("item", ORDER) else "Add one. "
     return InputError(
-        f"{what} has no column that is known as the item{has}.",
+        f"{what}: can't find the column with the question IDs{has}.",
         remedy=f"{named}Where the rows are the items, in the same order in every file: --map item=order",
     )
 

@@ -47,6 +47,7 @@ def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = Non
                 "notes": notes,
                 "score": _score(tables),
                 "given": own["rater"].unique().to_list() if kind is None else [],
+                "graded_by": list(tables.graded_by),
                 "is_confirmed": tables.is_confirmed,
             },
         )

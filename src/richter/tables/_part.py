@@ -349,7 +349,7 @@ def _turn_faults(
     faults = [part for part in scored if _is_fault(part, options)]
     of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
     given = answers.filter(of_faults)["value"].drop_nulls() if faults else pl.Series(dtype=pl.Float64)
-    if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
+    if options.scale is None and not options.any_scale and len(given) and given.is_in([0.0, 1.0]).all():
         names = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
         why = "" if options.better else f" by its name, {names}; --better higher says otherwise"
         notes.append(f"Less is better{why}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")

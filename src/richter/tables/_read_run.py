@@ -56,6 +56,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
+        graded_by=tuple(_noted(ledger, note.get("graded_by") or [], list[str])),
         steps=kept_steps(ledger, answers),
         step_ratings=kept_step_ratings(ledger),
         notes=[

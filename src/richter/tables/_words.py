@@ -268,9 +268,9 @@ def says_right(column: pl.Series) -> bool:
 
 def listed(column: pl.Series) -> list[list[object]] | None:
     """Cells that are JSON lists; None where none is, or one is something else."""
-    cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()
-    if not any(cell.startswith("[") for cell in cells):
+    if column.dtype != pl.String or not column.str.starts_with("[").any():
         return None
+    cells = column.fill_null("[]").to_list()
     found: list[list[object]] = []
     for cell in cells:
         try:

@@ -7,9 +7,9 @@ from richter.texts._choices import reference_names
 from richter.texts._normalise import normalise, plain_text
 
 _MAYBE = r"(?:(?:maybe|perhaps|possibly|probably|even|in|on|by|at|it is|it's|it was|the|an?)\s+)*"
-_BEFORE = re.compile(rf"([^\s,.;:!?()]+)\)?\s*,?\s+or\s+{_MAYBE}$")
+_BEFORE = re.compile(rf"([^\s,.;:!?()]+)\)?(?:\s*,)?\s+or\s+{_MAYBE}$")
 _NO_RIVAL = "so more less rather simply just similar other another equivalent"  # "or so", "or a similar one"
-_AFTER = re.compile(rf"[\"'’”)*_]*\s*,?\s+or\s+{_MAYBE}(?!(?:{'|'.join(_NO_RIVAL.split())})\b|,)([^\s,.;:!?()]+)")
+_AFTER = re.compile(rf"[\"'’”)*_]*(?:\s*,)?\s+or\s+{_MAYBE}(?!(?:{'|'.join(_NO_RIVAL.split())})\b|,)([^\s,.;:!?()]+)")
 
 
 def is_hedged(item: Item, text: str) -> bool:
