@@ -10,7 +10,6 @@ import shlex
 import signal
 import sys
 import threading
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -220,6 +219,8 @@ def project_defaults(folder: Path) -> dict[str, Any]:
 
 def _read_settings(path: Path) -> dict[str, Any]:
     """The settings in a `richter.toml`, each known and of the right kind."""
+    import tomllib
+
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
@@ -353,9 +354,10 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    gc.set_threshold(100_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
+    gc.set_threshold(1_000_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
     with _outliving_readers():
         code = _run(sys.argv[1:] if args is None else args)
+    gc.freeze()  # the process ends: to look for garbage once more takes another tenth
     sys.exit(code)
 
 
