@@ -5,6 +5,7 @@ import difflib
 import gc
 import io
 import logging
+import os
 import re
 import shlex
 import signal
@@ -95,6 +96,9 @@ def _load(words: str) -> click.Command | None:
     """A command by its words: ours, or that of another package."""
     place, _ = COMMANDS.get(words, ("", ""))
     if place:
+        # the core cuts its work into tasks for all processors itself; threads of the linear algebra beside them wait
+        # by spinning, which costs a fifth of a report. The search of paragraphs, which needs them, is another package's
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, attribute = place.partition(":")
         command: click.Command | None = getattr(import_module(module, "richter.cli"), attribute)
         return command
