@@ -254,7 +254,7 @@ def test_near_copies_are_found_at_the_similarity_they_have_by_hand():
 BOMBS = {
     "words.docx": lambda: _packed("<w:p><w:r><w:t>" + "some words " * 3_000_000 + "</w:t></w:r></w:p>"),
     "paragraphs.docx": lambda: _packed("<w:p/>" * 5_000_000),
-    "lists.md": lambda: b"".join(b" " * i + b"- a\n" for i in range(4_000)),
+    "lists.md": lambda: b"".join(b" " * i + b"- a\n" for i in range(8_000)),
     "deep.html": lambda: b"<div>" * 2_000_000 + b"Some words at the bottom of it.",
     "stream.pdf": lambda: _pdf_of(b"(The keeper walks the stair) Tj T* " * 1_500_000),
 }
