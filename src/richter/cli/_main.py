@@ -358,7 +358,7 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    gc.set_threshold(1_000_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
+    gc.set_threshold(200_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
     with _outliving_readers():
         code = _run(sys.argv[1:] if args is None else args)
     gc.freeze()  # the process ends: to look for garbage once more takes another tenth
