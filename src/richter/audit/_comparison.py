@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -64,8 +64,10 @@ from richter.floors import ConditionSummary, summarise_condition
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import Dataset, item_codes
-from richter.tail import TailPlan
 from richter.words import FirstLines, first_lines
+
+if TYPE_CHECKING:
+    from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
@@ -269,7 +271,7 @@ def compare_tables(
     trust_labels: bool = False,
     unpaired: bool = False,
     one_family: bool = False,
-    tail_plan: TailPlan | None = None,
+    tail_plan: "TailPlan | None" = None,
     directed: bool | None = None,
     more: Sequence[Asked] = (),
     tried: int = 1,
@@ -298,6 +300,7 @@ def compare_tables(
         trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
+    data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     if suite is not None:
         _check_suite(dataset, suite)
@@ -310,9 +313,7 @@ def compare_tables(
         asked = [*_trades(asked, page), *asked]
     asked += more
     joint = None if control is None else joint_law_of(dataset, asked, policy)
-    claims = decide(
-        asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
-    )
+    claims = decide(asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=data_hash, seed=seed)
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
@@ -339,7 +340,7 @@ def compare_tables(
         n_resamples=n_resamples,
         understood=dataset.understood,
         basis=dataset.basis,
-        data_hash=dataset.data_hash,
+        data_hash=data_hash,
         seed=seed,
         notes=tuple(dict.fromkeys((*of_data, *notes, *tail_notes))),
         options={
@@ -433,7 +434,7 @@ def _subgroups(
 
 
 def _tail_claims(
-    dataset: Dataset, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
+    dataset: Dataset, plan: "TailPlan | None", policy: Policy, *, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
     if dataset.counting is None:
@@ -534,7 +535,7 @@ def condition_summaries(
 
     Grades that others have are missing, unless a condition has items of its own: none that others have, or `unpaired`.
     """
-    lost = dataset.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
+    lost = dataset.answers.filter(pl.col("error") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
     if not (dataset.scores["metric"] == "accuracy").any():
         counts = grade_counts(dataset, dataset.metric) if dataset.metric else np.zeros((0, len(dataset.conditions)))

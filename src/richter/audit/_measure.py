@@ -26,11 +26,11 @@ from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import POLICY_DEFAULTS, RunRecords, open_records, read_as_planned, run_plan
+from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
-from richter.audit._plan import Plan, versions
+from richter.audit._plan import POLICY_DEFAULTS, Plan, versions
 from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
 from richter.audit._rating_agreement import (

@@ -17,7 +17,7 @@ import msgspec
 from richter import __version__
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
-from richter.audit._measure_run import POLICY_DEFAULTS
+from richter.audit._plan import POLICY_DEFAULTS
 from richter.claims import is_inside
 from richter.errors import InputError, RichterError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run

@@ -5,12 +5,12 @@ import difflib
 import gc
 import io
 import logging
+import os
 import re
 import shlex
 import signal
 import sys
 import threading
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -95,6 +95,9 @@ def _load(words: str) -> click.Command | None:
     """A command by its words: ours, or that of another package."""
     place, _ = COMMANDS.get(words, ("", ""))
     if place:
+        # the core cuts its work into tasks for all processors itself; threads of the linear algebra beside them wait
+        # by spinning, which costs a fifth of a report. The search of paragraphs, which needs them, is another package's
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, attribute = place.partition(":")
         command: click.Command | None = getattr(import_module(module, "richter.cli"), attribute)
         return command
@@ -219,6 +222,8 @@ def project_defaults(folder: Path) -> dict[str, Any]:
 
 def _read_settings(path: Path) -> dict[str, Any]:
     """The settings in a `richter.toml`, each known and of the right kind."""
+    import tomllib
+
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
@@ -352,9 +357,10 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    gc.set_threshold(100_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
+    gc.set_threshold(200_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
     with _outliving_readers():
         code = _run(sys.argv[1:] if args is None else args)
+    gc.freeze()  # the process ends: to look for garbage once more takes another tenth
     sys.exit(code)
 
 

@@ -37,10 +37,10 @@ from richter.audit._plan_tail import tail_plan as tail_plan_of
 from richter.claims import About, parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
-from richter.interop import RatingKind, Source, is_frame, named_source, source_name
+from richter.interop import Source, is_frame, named_source, source_name
 from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import CalibrationResult, Claims, Comparison, GateResult, SeverityResult
-from richter.records import DEFAULT_LEVEL, Better, Claim, picture
+from richter.records import DEFAULT_LEVEL, Better, Claim, RatingKind, picture
 from richter.report import write_report
 from richter.store import DatabaseRun, Place, is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, read_tables

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from richter.audit import GapSize, PilotSize, check_expectations, size_from_expectation, size_from_pilot
 from richter.claims import About
 from richter.evidence import MissingPolicy, Policy
-from richter.interop import RatingKind
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import Comparison, GateResult, SizeResult
-from richter.records import DEFAULT_LEVEL, Better
+from richter.records import DEFAULT_LEVEL, Better, RatingKind
 from richter.tables import ReadOptions
 
 __all__ = ["assert_no_worse", "compare", "gate", "size"]

@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from richter.audit import GateReport
-    from richter.interop import RatingKind
+    from richter.records import RatingKind
 
 __all__ = ["GateUndecided", "richter_gate"]
 

@@ -359,6 +359,10 @@ def _first_tries(
     if not {"draw", "score"} <= place.keys() or rows["draw"].n_unique() < 2:
         return rows, ()
     value, keys = pl.col("value"), ("item", "condition")
+    early = rows.filter(value > 0, pl.col("draw") < pl.col("draw").max()).head(1)
+    for item, condition, draw in early.select(*keys, "draw").iter_rows():
+        if not rows.filter(pl.col("item") == item, pl.col("condition") == condition, pl.col("draw") > draw).is_empty():
+            return rows, ()  # it was tried again after a success: all that ordinary repeats need to show
     each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
     stopped = each.filter(pl.col("len") < each["len"].max())
     few = min(len(stopped), int((each["len"] > 1).sum())) < MIN_RETRIED  # draws that came out so by chance

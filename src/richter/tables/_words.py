@@ -134,6 +134,11 @@ def text_of(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False)
 
 
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """A column as whole numbers, null where a cell is none."""
+    return (column if column.dtype.is_integer() else text_of(column)).cast(pl.Int64, strict=False)
+
+
 def _json_of(cell: Any) -> str:
     """A list or a record of a cell as JSON, as it stands in a CSV file."""
     value = cell.to_list() if isinstance(cell, pl.Series) else cell

@@ -278,7 +278,7 @@ def _is_other_verdict(claim: Claim, graded: GradedResult) -> bool:
 
 def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
     """Whether the second condition keeps the quality at a lower cost, each part one-sided at `alpha`."""
-    first, second = conditions
+    second = conditions[1]
     name = f"{_describe_trade_verdict(trade, conditions, verdict, alpha)} ({count_units(trade.quality.n, 'item')})."
     text = f"by the judge's grades, {name}" if trade.quality.judged else name
     pairs = ((trade.metric, trade.quality), (trade.cost_metric, trade.cost))
