@@ -249,8 +249,8 @@ def facts() -> list[Fact]:
              reading={"layout": ("preferences",)}),
         Fact(name="labels beside a judge", table=labelled().with_columns(judge=pl.lit("gpt-4o")),
              note=r"human labels"),
-        Fact(name="two raters of every answer", table=by_raters({c: ("Anna Berg",) for c in ("old", "new")}).vstack(
-                 by_raters({c: ("Ben Frost",) for c in ("old", "new")}).with_columns(
+        Fact(name="two raters of every answer", table=by_raters(dict.fromkeys(("old", "new"), ("Anna Berg",))).vstack(
+                 by_raters(dict.fromkeys(("old", "new"), ("Ben Frost",))).with_columns(
                      severity=pl.col("severity").shift(3).fill_null(0))), measure=SEVERITY),
         Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
              options=("--map", "score=llm_judge_score"), reading={"map": {"score": "llm_judge_score"}},

@@ -100,8 +100,7 @@ def restore_facts(part: Part, facts: KeptFacts) -> Part:
     if facts.asked:
         part.asked = {
             name: {
-                i: dataclasses.replace(item, prompt=texts[i]) if i in texts else item
-                for i, item in part.items.items()
+                i: dataclasses.replace(item, prompt=texts[i]) if i in texts else item for i, item in part.items.items()
             }
             for name, texts in facts.asked.items()
         }
