@@ -51,3 +51,26 @@ def test_equal_models_recovers_truth_in_19_of_20_tables(tmp_path: Path) -> None:
         claims = [compare_tables(made(tmp_path, rng)).claims[0] for _ in range(trials)]
         false = sum(0 not in c.plain_interval for c in claims if c.plain_interval is not None)
         assert false <= 8, f"{made.__name__}: {false} of {trials}"  # binomial, 5%: more than 8 in 0.3% of runs
+
+
+def test_three_annotators_of_an_answer_are_raters(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [(f"p{i}", model, f"r{k}", int(rng.random() < 0.5))
+            for i in range(PROMPTS) for model in ("x", "y") for k in range(3)]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["prompt_id", "model", "annotator", "correct"], orient="row")
+    frame.write_csv(tmp_path / "raters.csv")
+    tables = read_tables(tmp_path / "raters.csv")
+    assert "up to 3 raters per answer" in tables.understood
+    report = compare_tables(tables)
+    assert report.claims[0].units == PROMPTS
+    assert "repeat" not in " ".join((tables.understood, *report.notes))
+
+
+def test_ids_written_as_decimals_are_those_written_as_whole_numbers(tmp_path: Path) -> None:
+    for name, end in (("old", ".0"), ("new", "")):
+        rows = "\n".join(f"{i}{end},{int(i % 3 > 0)}" for i in range(40))
+        (tmp_path / f"{name}.csv").write_text(f"id,correct\n{rows}\n")
+    tables = read_tables(tmp_path / "old.csv", tmp_path / "new.csv")
+    claim = compare_tables(tables).claims[0]
+    assert (claim.n, claim.estimate) == (40, 0.0)
+    assert any("0.0 are read as 0" in note for note in tables.notes)
