@@ -10,6 +10,7 @@ base-2 logarithm of what the time is multiplied by, without the start of the pro
 
 import json
 import math
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -28,15 +29,25 @@ IMPORT = (sys.executable, "-c", "import numpy, polars")
 
 
 def cost(command: tuple[str, ...]) -> tuple[float, float]:
-    """Seconds of processor time and megabytes at most of a command; one that fails ends everything."""
+    """Seconds of processor time and megabytes at most of a command; one that fails gives NaN.
+
+    A process begins with the memory of the one that starts it, which is why data are made in another (`apart`).
+    """
     cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     nothing = subprocess.DEVNULL
     process = subprocess.Popen(command, env=cached, stdin=nothing, stdout=nothing, stderr=nothing)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 3):
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+        return math.nan, math.nan
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def apart(make: Callable[..., Any], *given: Any, **named: Any) -> None:
+    """Make data in a process of its own, whose memory ends with it."""
+    process = multiprocessing.get_context("spawn").Process(target=make, args=given, kwargs=named)
+    process.start()
+    process.join()
 
 
 def table(path: Path, conditions: int, items: int, draws: int = 1, *, severities: bool = False) -> Path:
@@ -72,11 +83,13 @@ def rows(folder: Path) -> dict[str, tuple[float, float | None, Callable[[], tupl
     page = ("-o", str(folder / "page.html"))
 
     def on(command: str, *sizes: int, more: tuple[str, ...] = (), severities: bool = False) -> tuple[str, ...]:
-        path = table(folder / f"{'x'.join(map(str, sizes))}.csv", *sizes, severities=severities)
+        path = folder / f"{'x'.join(map(str, sizes))}.csv"
+        apart(table, path, *sizes, severities=severities)
         return (*RICHTER, command, str(path), *more)
 
     def imported() -> tuple[str, ...]:
-        path = answers(folder / "answers.jsonl", 200)
+        path = folder / "answers.jsonl"
+        apart(answers, path, 200)
         return (*RICHTER, "import", str(path), "-o", str(folder / "run"))
 
     helps = {
@@ -108,10 +121,13 @@ def growth(folder: Path) -> None:
         ("repeats", (2, 20_000, 4), (2, 20_000, 16)),
     ):
         path = folder / "growth.csv"
-        took = [max(cost((*RICHTER, "compare", str(table(path, *s))))[0] - start, 0.01) for s in (small, large)]
+        took = []
+        for sizes in (small, large):
+            apart(table, path, *sizes)
+            took.append(max(cost((*RICHTER, "compare", str(path)))[0] - start, 0.01))
         exponent = math.log(took[1] / took[0], 4)
-        sizes = [" x ".join(map(str, s)) for s in (small, large)]
-        print(f"growth in {what:11s} {exponent:5.2f}   {took[0]:.2f} s at {sizes[0]}, {took[1]:.2f} s at {sizes[1]}")
+        at = [" x ".join(map(str, s)) for s in (small, large)]
+        print(f"growth in {what:11s} {exponent:5.2f}   {took[0]:.2f} s at {at[0]}, {took[1]:.2f} s at {at[1]}")
 
 
 def main() -> None:
@@ -127,6 +143,9 @@ def main() -> None:
             before = [cost(IMPORT)[0] for _ in range(3)]
             seconds, memory = min(cost(command) for _ in range(3 if wanted < 1 else 1))
             unit = median(before + [cost(IMPORT)[0] for _ in range(3)])
+            if math.isnan(seconds):
+                print(f"{what:36s} refused or failed", flush=True)
+                continue
             of = f" of {megabytes:.0f}" if megabytes else ""
             print(
                 f"{what:36s} {seconds:8.2f} {memory:6.0f} {seconds / unit:8.1f} {wanted / IMPORT_S:7.1f}"

@@ -28,6 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # simulations that other pages use too
+
+import ascent_simulated as sim
+import written_bench
+
 import errorquake
 import errorquake_robustness as robust
 import richter.calibration as cal
@@ -38,6 +43,7 @@ import richter_audit.bench as bench
 import richter_audit.judge as judge
 import sem_ece_convergence
 import tail_traps
+import tax_formulas
 from errorquake_mechanisms import mechanisms_by_severity
 from tail_generators import draw_gpd, draw_pair, draw_severities
 from tail_power import simulate_criteria
@@ -206,6 +212,17 @@ def benchmark() -> str:
     return (
         f"of 1,000 items: {len({d for d, _ in cells})} domains, {len({t for _, t in cells})} tiers, {len(cells)} cells"
     )
+
+
+@row
+def written_queries() -> str:
+    there, taken, calls, n = written_bench.run_once(written_bench.read_pool(DATA), 0, 150, 0.85, 0.65)
+    found = {
+        name: [sum(counts[k] for k in counts if k.startswith(name)) for counts in (there, taken)]
+        for name in ("wrong tier", "bad key", "duplicate")
+    }
+    rejected = ", ".join(f"{all_ - left} of {all_} of {name}" for name, (all_, left) in found.items())
+    return f"simulated: {n} questions in {calls} calls; rejected {rejected}"
 
 
 @row
@@ -475,21 +492,10 @@ def information() -> str:
 
 @row
 def croissant() -> str:
-    if not _facts():
-        raise SkippedRowError("the facts extra is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        path = bench.cached_facts(items=1000)
-        bench.write_card(
-            bench.read_items(path),
-            path,
-            folder,
-            name="facts",
-            license_name="CC-BY-4.0",
-            creator="R",
-            url="u",
-            published="2026-01-01",
-        )
-        return "wrote " + ", ".join(sorted(p.name for p in Path(folder).iterdir()))
+        words = ("export", str(scores()), "--hub", f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
+        subprocess.run([sys.executable, "-m", "richter", *words], check=True, capture_output=True, cwd=WORK)
+        return "wrote " + ", ".join(sorted(path.name for path in Path(folder, "dataset").iterdir()))
 
 
 # ------------------------------------------------------------------------------------------------- tail protocol
@@ -722,11 +728,9 @@ def paired() -> str:
 
 @row
 def reliability() -> str:
-    return str(
-        sem()["claim"]["sentence"]
-        if isinstance(sem().get("claim"), dict)
-        else sem()["miscalibration"].get("sentence", "")
-    )[:200]
+    found, claim = sem(), sem()["claim"]
+    low, high = found["sem1"]["interval"]["low"], found["sem1"]["interval"]["high"]
+    return f"{claim['verdict']}; Sem1-ECE {found['sem1']['debiased']:.3f} debiased ({low:.3f} to {high:.3f})"
 
 
 # ----------------------------------------------------------------------------------------------- verification tax
@@ -859,7 +863,7 @@ def fairness() -> str:
 
 @row
 def horizon() -> str:
-    return f"{floors.horizon(14_000).passive:.2e}"
+    return f"{tax_formulas.horizon(14_000).passive:.2e}"
 
 
 @row
@@ -870,16 +874,13 @@ def half_life() -> str:
 
 @row
 def trap() -> str:
-    return (
-        "1,000 labels, ECE 0.1 halved each time: "
-        f"{floors.recalibration_rounds(1000, 0.1, error_rate=0.1).rounds} rounds"
-    )
+    return f"1,000 labels, ECE 0.1 halved each time: {tax_formulas.recalibration_rounds(1000, 0.1, 0.1)} rounds"
 
 
 @row
 def transfer() -> str:
-    t = floors.transfer_labels(0.02, 0.01, error_rate=0.1)
-    return f"{t.with_transfer:,} against {t.from_scratch:,} labels"
+    found = tax_formulas.transfer_labels(0.02, 0.01, 0.1)
+    return f"{found.with_transfer:,.0f} against {found.from_scratch:,.0f} labels"
 
 
 @row
@@ -893,15 +894,13 @@ def synthetic() -> str:
 @functools.cache
 def field() -> tuple[Any, ...]:
     """A simulated base of 20,000 paragraphs and a testee whose chance of error is smooth over their vectors."""
-    import ascent_simulated as sim
-
     vectors, codes, abstracts, first = sim.base(20_000, np.random.default_rng(1))
-    return sim, vectors, codes, abstracts, first, sim.field(vectors, 0.1, np.random.default_rng(2))
+    return vectors, codes, abstracts, first, sim.field(vectors, 0.1, np.random.default_rng(2))
 
 
 @functools.cache
 def searched(strategy: str, seed: int = 0, paragraphs: int = 400, testee: int = 2, **options: Any) -> Any:
-    sim, vectors, codes, abstracts, first, chance = field()
+    vectors, codes, abstracts, first, chance = field()
     if testee != 2:
         chance = sim.field(vectors, 0.1, np.random.default_rng(testee))
     return sim.search(vectors, codes, abstracts, first, chance, strategy, seed, paragraphs, **options)[0]
@@ -925,7 +924,7 @@ def knowledge_base() -> str:
 def retrieval() -> str:
     from richter_audit.knowledge import measure_recall
 
-    _, vectors, _, abstracts, first, _ = field()
+    vectors, _, abstracts, first, _ = field()
     found = measure_recall(vectors, abstracts, first, rng=rng())
     return f"{SIMULATED}: two-level finds {found.recall:.2f} of the exact 50 nearest"
 
@@ -971,38 +970,37 @@ def baselines() -> str:
     return f"{SIMULATED}: topics {t:.3f}, SEA {s:.3f}: {s / t:.1f} times"
 
 
-@row
-def error_map() -> str:
+def failing_groups(strategy: str, *, nearby: bool = True, **options: Any) -> tuple[Any, str]:
+    """The groups in which more fails, categories (and neighbourhoods, if `nearby`), and how many fail in words."""
     from richter_audit.ascent import find_failing_groups
 
-    _, vectors, codes, *_ = field()
-    found = searched("sea")
+    vectors, codes, *_ = field()
+    found = searched(strategy, **options)
     rows = np.array(list(found.errors))
     fails = np.array([found.errors[row] > 0.5 for row in rows])
     places = [{f"category {code}"} for code in codes[rows]]
-    groups = find_failing_groups(fails, places=places, vectors=vectors[rows]).groups
-    surest = "".join(f"; the surest: {g.failing} of {len(g.members)}, adjusted p {g.p_value:.2g}" for g in groups[:1])
-    return f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {len(groups)} clusters{surest}"
+    groups = find_failing_groups(fails, places=places, vectors=vectors[rows] if nearby else ()).groups
+    return groups, f"{SIMULATED}: {int(fails.sum())} of {len(rows)} fail, {len(groups)} clusters"
+
+
+@row
+def error_map() -> str:
+    groups, told = failing_groups("sea")
+    surest = (f"; the surest: {g.failing} of {len(g.members)}, adjusted p {g.p_value:.2g}" for g in groups[:1])
+    return told + "".join(surest)
 
 
 @row
 def patterns() -> str:
-    from richter_audit.ascent import find_patterns
-
-    _, _, codes, *_ = field()
-    found = searched("random", paragraphs=1200, uniform=0.0)
-    rows = list(found.errors)
-    told = find_patterns(
-        [found.errors[r] for r in rows], [{"category": int(codes[r])} for r in rows], n_resamples=500, rng=rng()
-    )
-    return f"{SIMULATED}: {len(told)} groups named" + "".join(f"; {p}" for p in told[:1])
+    groups, told = failing_groups("random", nearby=False, paragraphs=1200, uniform=0.0)
+    return told + "".join(f"; {g.name}: {g.failing} of {len(g.members)}" for g in groups[:1])
 
 
 @row
 def cross() -> str:
     from richter_audit.ascent import cross_matrix
 
-    sim, vectors, *_ = field()
+    vectors, *_ = field()
     truth = {}
     for name, seed in (("a", 2), ("b", 5)):
         chance = sim.field(vectors, 0.1, np.random.default_rng(seed))
@@ -1028,7 +1026,7 @@ def retests() -> str:
 def predictor() -> str:
     from richter_audit.ascent import predict_failures
 
-    _, vectors, *_ = field()
+    vectors, *_ = field()
     found = searched("random", paragraphs=1200, uniform=0.0)
     rows = np.array(list(found.errors))
     told = predict_failures(vectors[rows], np.array([found.errors[r] > 0.5 for r in rows]), rng=rng())

@@ -6,8 +6,9 @@ The testee is simulated: its chance of error is a smooth function of the paragra
 import argparse
 
 import numpy as np
+from simulated_search import simulate_search
 
-from richter_audit.ascent import SearchSettings, simulate_search
+from richter_audit.ascent import SearchSettings
 from richter_audit.knowledge import find_similar
 
 DIM, DOCUMENTS, QUESTIONS = 32, 500, 3

@@ -12,8 +12,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+from simulated_search import simulate_search
 
-from richter_audit.ascent import SearchSettings, rate_ratio, simulate_search
+from richter_audit.ascent import SearchSettings, rate_ratio
 from richter_audit.knowledge import find_similar, open_base
 
 WAYS = ("both", "asked", "corrected")

@@ -13,8 +13,7 @@ import numpy as np
 from cells import go_on
 from scipy.special import expit, logit, ndtr
 
-from richter.calibration import ece, miscalibration, recalibrate, safe_threshold
-from richter.calibration._recalibrate import fit_isotonic, fit_platt, fit_temperature
+from richter.calibration import ece, miscalibration, safe_threshold
 from richter.floors import ece_sequence
 
 LAWS = {
@@ -91,22 +90,6 @@ def binned(c, p):
     return float(np.sum(np.abs(np.bincount(index, weights=c - p)))) / len(c)
 
 
-def gain(rng, law, wrong, n):
-    seed = int(rng.integers(2**31))
-    c = LAWS[law](rng, n)
-    a = (rng.random(n) < WRONG[wrong](c)).astype(float)
-    fresh = LAWS[law](rng, 100_000)
-    p = WRONG[wrong](fresh)
-    found = recalibrate(c, a, rng=np.random.default_rng(seed))
-    half = np.random.default_rng(seed).permutation(n) < n // 2
-    out = {}
-    for row, fit in zip(found.methods, (fit_temperature, fit_platt, fit_isotonic), strict=True):
-        maps = [fit(c[h], a[h], np.ones(int(h.sum()))) for h in (half, ~half)]
-        after = np.concatenate([m.apply(fresh) for m in maps])
-        out[f"{row.method} covers"] = binned(fresh, p) - binned(after, np.concatenate((p, p))) in row.interval
-    return out
-
-
 @functools.cache
 def true_ece(law, wrong):
     grid = LAWS[law](np.random.default_rng(0), 400_000)
@@ -138,10 +121,6 @@ def cells():
     for target in (0.05, 0.1):
         for n in (400, 1500):
             yield weighted_threshold, {"target": target, "n": n}
-    for law in ("uniform", "above 0.4", "sure"):
-        for wrong in WRONG:
-            for n in (200, 800):
-                yield gain, {"law": law, "wrong": wrong, "n": n}
     for law in LAWS:
         for wrong in WRONG:
             yield sequence, {"law": law, "wrong": wrong, "n": 3000}

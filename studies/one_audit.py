@@ -1,12 +1,17 @@
 """How many calls an audit saves that chooses what to ask, judge or draw next, and how often its claims are false.
 
 Simulated audits of two simulated models with known truth. Every audit settles seven claims by sequences, all of them
-together at 95%. `choose` takes the batch that brings open claims nearest to a verdict per call, `stages` the claims
-one after the other; `rounds` collects a batch of everything in every round. All stop by the same rule: every claim is
-settled or given up as out of reach, the items are used up, or the budget is. `backwards` takes the claims one after the
-other from the last on. Each order runs with calls for all items, and with fewer.
+together at 95%. All orders stop by the same rule: every claim is settled or given up as out of reach, the items are
+used up, or the budget is. Each runs with calls for all items, and with fewer.
 
-    python studies/one_audit.py [--audits 200] [--first SEED]
+    choose     the batch that brings open claims nearest to a verdict per call
+    stages     the claims one after the other, the cheapest kind first
+    backwards  the same from the last on
+    shuffled   the same in an order that is drawn for each audit
+    turns      a batch for every open claim in every round
+    rounds     a batch of everything in every round
+
+    python studies/one_audit.py [--audits 200] [--first SEED] [--budget CALLS]
 """
 
 import argparse
@@ -33,7 +38,14 @@ COSTS = {"ask": 1.0, "judge": 2.0, "draw": 8.0}  # calls an item: an answer, two
 ITEMS = 1000
 BUDGETS = (22_000, 8_000, 5_000)  # calls: all there is to collect, and less
 BINS = 10
-ORDERS: dict[str, Order] = {"rounds": "rounds", "stages": "stages", "backwards": "stages", "choose": "choose"}
+ORDERS: dict[str, Order] = {
+    "rounds": "rounds",
+    "turns": "turns",
+    "backwards": "stages",
+    "shuffled": "stages",
+    "stages": "stages",
+    "choose": "choose",
+}
 
 
 @dataclasses.dataclass
@@ -109,7 +121,7 @@ def audit_once(seed: int, order: str, most_calls: float) -> tuple[float, int, in
         models[name] = SimulatedModel(accuracy, rng.uniform(0.02, 0.3) * (1 - accuracy) / 0.45, rng.uniform(0.0, 0.3))
     errors = {name: model.ece() for name, model in models.items()}
     collector = SimulatedCollector({name: model.draw(ITEMS, rng) for name, model in models.items()}, most_calls)
-    texts = CLAIMS[::-1] if order == "backwards" else CLAIMS
+    texts = {"backwards": list(CLAIMS[::-1]), "shuffled": [str(c) for c in rng.permutation(CLAIMS)]}.get(order, CLAIMS)
     goals = [goal_of(parse_claim(text), "AB") for text in texts]
     found = settle_claims(
         goals, collector, available=ITEMS, costs=lambda need: COSTS[need.kind], batch=50, order=ORDERS[order]
@@ -124,19 +136,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the seed of the first audit")
+    parser.add_argument("--budget", type=int, action="append", help="only this one; may be repeated")
     given = parser.parse_args()
     audits, seeds = given.audits, range(given.first, given.first + given.audits)
     print(f"{audits} simulated audits of {len(CLAIMS)} claims, {ITEMS} items")
     print("budget  order     calls (mean)  claims settled  calls a settled claim  audits with a false claim")
     with concurrent.futures.ProcessPoolExecutor() as pool:
-        for budget in BUDGETS:
-            for order in ("rounds", "stages", "backwards", "choose"):
+        for budget in given.budget or BUDGETS:
+            for order in ORDERS:
                 rows = pool.map(audit_once, seeds, [order] * audits, [budget] * audits, chunksize=5)
                 calls, settled, false = (np.array(column) for column in zip(*rows, strict=True))
                 each = calls.sum() / settled.sum()
                 print(
                     f"{budget:6,}  {order:9} {calls.mean():12,.0f}  {settled.mean():14.2f}  {each:21,.0f}  "
-                    f"{np.mean(false > 0):24.1%}"
+                    f"{np.mean(false > 0):24.1%}",
+                    flush=True,
                 )
 
 

@@ -8,7 +8,17 @@ import json
 import sys
 from pathlib import Path
 
-from richter.texts import THRESHOLD, answer_trees, choose_threshold, pair_quality
+import numpy as np
+
+from richter.texts import THRESHOLD, answer_trees, pair_quality
+
+GRID = np.arange(0.1, 0.7, 0.025).round(3).tolist()
+
+
+def choose_threshold(trees, pairs):
+    """The threshold at which classes agree best (F1) with labelled pairs, and their quality there."""
+    found = [(at, pair_quality([tree.cut(at) for tree in trees], pairs)) for at in GRID]
+    return max(found, key=lambda one: one[1].f1)
 
 
 def main() -> None:
@@ -22,7 +32,7 @@ def main() -> None:
     ]
     trees = answer_trees(answers, questions)
     for half in (0, 1):
-        chosen, there = choose_threshold(answers, questions, [p for p in pairs if p[0] % 2 == half])
+        chosen, there = choose_threshold(trees, [p for p in pairs if p[0] % 2 == half])
         held_out = pair_quality([t.cut(chosen) for t in trees], [p for p in pairs if p[0] % 2 != half])
         print(f"half {half}: threshold {chosen}, F1 there {there.f1:.4f}, on the other half {held_out.f1:.4f}")
     print(f"default {THRESHOLD}:", pair_quality([t.cut(THRESHOLD) for t in trees], pairs))

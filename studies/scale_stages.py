@@ -5,9 +5,10 @@ are right at known rates and give log-probabilities, the judges read the severit
 and another model reads every answer for the tail.
 Their prices are made up: 1 and 2 dollars per million tokens in and out.
 
-    python studies/scale_stages.py --items 10000 [--conditions 21]
+    python studies/scale_stages.py --items 10000 [--conditions 21] [--minutes 11]
 
-Writes soak/scale_stages/ITEMS.json and goes on where it stopped. It prints the table of all sizes that are there, as
+Writes soak/scale_stages/ITEMS.json and goes on where it stopped, within a command too where that resumes: after so many
+minutes it interrupts what runs, and what this took counts. It prints the table of all sizes that are there, as
 docs/validation/scale.md has it.
 """
 
@@ -17,8 +18,10 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -31,6 +34,8 @@ STAGES = ("ask", "judge", "severity", "tail", "calibration", "report")
 
 
 class Models(SimulatedServer):
+    port = 18_377  # a run that goes on finds its models where they were
+
     async def chat(self, request):
         body = await request.json()
         if "prompt" in body:
@@ -79,14 +84,30 @@ class Models(SimulatedServer):
         return json.dumps({"reason": "simulated", "mechanism": "retrieval", "severity": severity}), 0.0
 
 
-def richter(*words):
-    """Processor seconds, and the most memory, of one command."""
+def richter(words, ends):
+    """What one command used, and whether it came to its end before the time is up."""
     start = time.perf_counter()
     child = subprocess.Popen([sys.executable, "-m", "richter", *map(str, words)], stdout=subprocess.DEVNULL)
+    timer = threading.Timer(
+        min(threading.TIMEOUT_MAX, max(1.0, ends - time.monotonic())), child.send_signal, [signal.SIGINT]
+    )
+    timer.start()
     _, status, usage = os.wait4(child.pid, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 3, 4):
-        raise SystemExit(f"richter {' '.join(map(str, words))}: status {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.perf_counter() - start
+    timer.cancel()
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, 3, 4, 130):
+        raise SystemExit(f"richter {' '.join(map(str, words))}: status {code}")
+    used = {
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "memory_mb": usage.ru_maxrss / 1024,
+        "elapsed_s": time.perf_counter() - start,
+    }
+    return used, code != 130
+
+
+def resumes(words):
+    """Whether a command that was interrupted goes on where it stopped; what others did is done anew."""
+    return words[0] == "audit" or words[1] == "score"
 
 
 def spent(run):
@@ -97,7 +118,7 @@ def spent(run):
         return used.money_usd, used.calls
 
 
-def measure(n_items, n_conditions):
+def measure(n_items, n_conditions, ends):
     place = WORK / str(n_items)
     kept = WORK / f"{n_items}.json"
     rows = json.loads(kept.read_text())["stages"] if kept.exists() else {}
@@ -115,7 +136,7 @@ def measure(n_items, n_conditions):
     }
     pl.DataFrame(columns).write_csv(bench)
     price = ("--price", "1,2")
-    before = (sum(row["money_usd"] for row in rows.values()), sum(row["calls"] for row in rows.values()))
+    before = tuple(sum(row[name] for row in rows.values()) for name in ("money_usd", "calls"))
     with Models() as server:
         models = [w for k in range(1, n_conditions + 1) for w in ("--model", f"{server.url}#m{k:02d}")]
         judges = f"{server.url}#judge-a,{server.url}#judge-b"
@@ -131,19 +152,24 @@ def measure(n_items, n_conditions):
             "calibration": [["calibration", run]],
             "report": [["report", run, "-o", place / "report.html"]],
         }
-        for stage in (stage for stage in STAGES if stage not in rows):
-            used = [richter(*words) for words in commands[stage]]
-            now = spent(run)
-            rows[stage] = {
-                "cpu_s": sum(u[0] for u in used),
-                "memory_mb": max(u[1] for u in used),
-                "elapsed_s": sum(u[2] for u in used),
-                "money_usd": now[0] - before[0],
-                "calls": now[1] - before[1],
-            }
-            before = now
-            print(stage, json.dumps(rows[stage]), flush=True)
-            kept.write_text(json.dumps({"conditions": n_conditions, "stages": rows}, indent=1))
+        for stage in STAGES:
+            row = rows.setdefault(stage, {"done": 0, "pieces": 0, "cpu_s": 0.0, "memory_mb": 0.0, "elapsed_s": 0.0})
+            for words in commands[stage][row["done"] :]:
+                used, is_done = richter(words, ends)
+                if not is_done and not resumes(words):
+                    return
+                row["done"] += is_done
+                row["pieces"] += 1
+                row["memory_mb"] = max(row["memory_mb"], used["memory_mb"])
+                row |= {name: row[name] + used[name] for name in ("cpu_s", "elapsed_s")}
+                now = spent(run)
+                row["money_usd"] = row.get("money_usd", 0.0) + now[0] - before[0]
+                row["calls"] = row.get("calls", 0) + now[1] - before[1]
+                before = now
+                print(stage, json.dumps(row), flush=True)
+                kept.write_text(json.dumps({"conditions": n_conditions, "stages": rows}, indent=1))
+                if not is_done:
+                    return
 
 
 def table():
@@ -158,14 +184,16 @@ def table():
 def describe(row):
     if row is None:
         return "not run"
+    interrupted = f", in {row['pieces']} pieces" if row["pieces"] > row["done"] else ""
     paid = f", ${row['money_usd']:,.2f} for {row['calls']:,} calls" if row["calls"] else ""
-    return f"{row['cpu_s']:,.1f} s, {row['memory_mb']:,.0f} MB{paid}"
+    return f"{row['cpu_s']:,.1f} s, {row['memory_mb']:,.0f} MB{paid}{interrupted}"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--conditions", type=int, default=21)
+    parser.add_argument("--minutes", type=float, default=math.inf)
     given = parser.parse_args()
-    measure(given.items, given.conditions)
+    measure(given.items, given.conditions, time.monotonic() + 60 * given.minutes)
     table()

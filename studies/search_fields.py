@@ -1,5 +1,5 @@
-"""Simulated testees with known error fields: does the cluster test hold its level, do category rates cover, is the
-pilot right, and does a step cost the same late as early? Nothing here is a model: errors come from a field.
+"""Simulated testees with known error fields: does the cluster test hold its level, and does a step cost the same
+late as early? Nothing here is a model: errors come from a field.
 
 Results are kept in a folder and what is there is not done again. Prints a table for each.
 """
@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from simulated_search import simulate_search
 
-from richter_audit.ascent import SearchSettings, category_rates, find_failing_groups, simulate_search, topic_effect
-from richter_audit.ascent._pilot import simulated_gain
+from richter_audit.ascent import SearchSettings, find_failing_groups
 from richter_audit.knowledge import find_similar
 
 CATEGORIES, DIM, SIZE = 60, 24, 4000
@@ -56,52 +56,6 @@ def clusters(seed):
     rows = np.array([row for batch in found.batches for row in batch])
     places = [{str(code)} for code in codes[rows]]
     return {"told": len(find_failing_groups(fails[rows] > 0, places=places, vectors=vectors[rows]).groups)}
-
-
-def categories(seed):
-    """Coverage of the categories' intervals, and their width against the uniform share's alone."""
-    kind = ("topics", "weak spots", "smooth", "none")[seed % 4]
-    vectors, codes, chance = field(kind, seed)
-    fails = (np.random.default_rng([9, seed]).random(SIZE) < chance).astype(float)
-    found = search(vectors, codes, fails, "sea", seed, 600)
-    order = np.random.default_rng([seed, 0]).permutation(SIZE)
-    drawn = [int(row) for row in order[: found.population.n]]
-    rates = category_rates(found.errors, drawn, vectors, codes)
-    hits = [bool(fails[codes == code].mean() in rate.interval) for code, rate in rates.items()]
-    widths = [rate.interval.high - rate.interval.low for rate in rates.values()]
-    return {"kind": kind, "hits": sum(hits), "n": len(hits), "width": float(np.mean(widths))}
-
-
-def pilot(seed):
-    """Predicted against actual gain of a search of 400 paragraphs."""
-    kind = ("topics", "weak spots", "smooth", "none", "none")[seed % 5]
-    vectors, codes, chance = field(kind, 100 + seed)
-    rng = np.random.default_rng([10, seed])
-    fails = (rng.random(SIZE) < chance).astype(float)
-    groups = []
-    for row in rng.choice(SIZE, 25, replace=False):
-        used = np.zeros(SIZE, dtype=bool)
-        used[row] = True
-        near = find_similar(vectors[[row]], vectors, 3, exclude=used)[0]
-        groups.append(fails[[row, *near]])
-    topics = topic_effect(groups, rng=rng)
-    gains = []
-    for _ in range(8):
-        drawn = [groups[i] for i in rng.integers(25, size=25)]
-        effect = topic_effect(drawn, n_resamples=1, rng=rng)
-        settings = SearchSettings()
-        some = {"rate": effect.error_rate, "icc": max(effect.icc, 0.0), "paragraphs": 400}
-        gains.append(simulated_gain(vectors, codes, settings, rng=rng, **some))
-    actual = np.mean([search(vectors, codes, fails, "modes", s, 400).rate / fails.mean() for s in range(2)])
-    return {
-        "kind": kind,
-        "icc": topics.icc,
-        "p": topics.p_value,
-        "predicted": float(np.median(gains)),
-        "low": min(gains),
-        "high": max(gains),
-        "actual": float(actual),
-    }
 
 
 def steps(seed):
@@ -161,7 +115,7 @@ def steps(seed):
     return found
 
 
-STUDIES = {"clusters": (clusters, 1000), "categories": (categories, 80), "pilot": (pilot, 20), "steps": (steps, 1)}
+STUDIES = {"clusters": (clusters, 1000), "steps": (steps, 1)}
 
 
 def main():
@@ -188,18 +142,6 @@ def main():
     if told:
         some, several = (sum(count >= least for count in told) for least in (1, 2))
         print(f"with errors at random a cluster is told in {some} of {len(told)} searches, several in {several}")
-    for kind in ("topics", "weak spots", "smooth", "none"):
-        own = [row for row in rows["categories"] if row["kind"] == kind]
-        if own:
-            hits, n = sum(row["hits"] for row in own), sum(row["n"] for row in own)
-            width = np.mean([row["width"] for row in own])
-            print(f"category rates, {kind}: {hits / n:.1%} of {n} covered, mean width {width:.2f}")
-    for row in rows["pilot"]:
-        verdict = "no gain shown" if row["p"] > 0.05 else "gain"
-        print(
-            f"pilot, {row['kind']}: icc {row['icc']:.2f}, {verdict}; predicted {row['predicted']:.2f} "
-            f"({row['low']:.2f} to {row['high']:.2f}), actual {row['actual']:.2f}"
-        )
     for row in rows["steps"]:
         print({key: round(value, 1) for key, value in row.items() if key not in ("study", "seed")})
 

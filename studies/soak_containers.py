@@ -39,4 +39,4 @@ def attempt(k: int) -> str:
 if __name__ == "__main__":
     if sys.argv[1:2] not in ([], ["--batch"]):
         sys.argv[1] = str(int(sys.argv[1]) * len(files()))
-    campaign("containers", attempt, number=10_000 * len(files()), batch=20 * len(files()), computes=True)
+    campaign("containers", attempt, number=10_000 * len(files()), batch=100 * len(files()), computes=True)

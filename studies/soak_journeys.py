@@ -179,7 +179,7 @@ def inspect_scorers(folder: Path) -> None:
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output
 
-    metrics = [extension.error_rate(), extension.mean_severity(), extension.slope_b(), extension.tail_mean()]
+    metrics = [extension.error_rate(), extension.mean_severity(), extension.tail_mean()]
     for scorer in (match(), includes(), exact(), f1(), pattern("(.*)"), answer("word")):
         for epochs in (None, Epochs(2, "mean"), Epochs(3, "mode")):
             task = Task(

@@ -32,4 +32,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("replies", attempt, number=10_000, batch=20, computes=True)
+    campaign("replies", attempt, number=10_000, batch=500, computes=True)

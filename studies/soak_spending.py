@@ -25,4 +25,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("spending", attempt, number=200, batch=5)
+    campaign("spending", attempt, number=200, batch=5, limit_s=600)

@@ -105,4 +105,4 @@ def test_the_section_on_searches_has_its_fields_in_the_schema() -> None:
     schema = results_schema()
     searches = schema["$defs"]["Sections"]["properties"]["search"]["anyOf"]
     kind = next(option["items"]["$ref"] for option in searches if option.get("type") == "array")
-    assert {"name", "patterns", "failing", "n_failing"} <= set(schema["$defs"][kind.rpartition("/")[2]]["properties"])
+    assert {"name", "clusters", "failing", "n_failing"} <= set(schema["$defs"][kind.rpartition("/")[2]]["properties"])

@@ -3,9 +3,10 @@ from math import comb
 
 import numpy as np
 import pytest
+from simulated_search import simulate_search
 
 from helpers.trials import most_hits, n_trials
-from richter_audit.ascent import SearchSettings, distinguishing_terms, find_failing_groups, simulate_search
+from richter_audit.ascent import SearchSettings, distinguishing_terms, find_failing_groups
 from richter_audit.ascent._clusters import _choose_group, _neighbourhoods
 from richter_audit.knowledge import find_similar
 

@@ -82,5 +82,4 @@ def test_source_whose_descendants_err_by_gamma_is_kept_by_hand():
     """Ten shares of one tenth are one tenth, though ten such numbers add up to a little less than one."""
     error = {0: 1.0} | dict.fromkeys(range(1, 11), 0.1)
     trails = follow([[0], list(range(1, 11))], [(0, k) for k in range(1, 11)], error, xi=0.5, gamma=0.1)
-    assert sum([0.1] * 10) < 1
     assert trails[-1].sources == (0,)

@@ -19,14 +19,12 @@ from richter_audit.ascent import (
     FailingQuestion,
     FailingSet,
     KeyCheck,
-    category_rates,
     confirm_questions,
     failing_questions,
     generate_questions,
     keep_stable,
     read_key_check,
     report_questions,
-    topic_effect,
 )
 from richter_audit.bench import read_items, write_set
 from richter_audit.knowledge import open_base
@@ -326,37 +324,6 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     assert (
         10 * 2100 * 2e-6 < plan["money_usd_most"] < 10 * (2100 * 2e-6 + 3 * 1000e-6)
     )  # what goes in is below 1,000 each
-
-
-def test_the_topic_effect_by_hand(rng):
-    """Groups that are all wrong or all right correlate by 1; half and half everywhere by -1 / 3 with four members."""
-    whole = topic_effect([[1, 1, 1, 1], [0, 0, 0, 0]] * 5, rng=rng)
-    assert whole.icc == pytest.approx(1.0)
-    assert whole.p_value <= 0.01
-    none = topic_effect([[1, 0, 1, 0]] * 10, rng=rng)
-    assert none.icc == pytest.approx(-1 / 3)
-    assert none.p_value > 0.9
-
-
-def test_category_rates_use_all_answers_and_cover_recovers_truth():
-    """Two categories of rate 0.2 and 0.6, a search that asked only where errors are; 300 repetitions.
-
-    The standard error of a coverage of 0.95 is 0.0126: at least 0.91 within three of them and the lattice.
-    """
-    rng = np.random.default_rng(5)
-    vectors = rng.normal(size=(2000, 8)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    codes = np.arange(2000) % 2
-    hits = 0
-    for _ in range(150):
-        chance = np.clip(np.where(codes == 0, 0.2, 0.6) + 0.3 * vectors[:, 0], 0, 1)
-        truth = (rng.random(2000) < chance).astype(float)
-        sample = [int(row) for row in rng.permutation(2000)[:120]]
-        chosen = np.argsort(-vectors[:, 0])[:150]
-        errors = {int(row): truth[row] for row in [*sample, *chosen]}
-        for code, rate in category_rates(errors, sample, vectors, codes).items():
-            hits += truth[codes == code].mean() in rate.interval
-    assert hits / 300 >= 0.91
 
 
 def test_no_question_is_a_template_or_a_file_to_promptfoo(tmp_path):

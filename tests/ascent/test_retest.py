@@ -15,10 +15,8 @@ from richter.tables import read_tables
 from richter_audit.ascent import (
     SearchSettings,
     failing_questions,
-    plan_pilot,
     prepare_retest,
     run_search,
-    score_pilot,
     score_retest,
 )
 from richter_audit.llm import messages_for, parse_budget
@@ -100,18 +98,6 @@ def test_letters_are_graded_by_the_order_of_options_that_the_retest_showed_by_ha
     _answer_by_letter(tmp_path / "again", items, condition, lambda item: item.reference)
     found = score_retest(tmp_path / "again", items, condition, kind="context")
     assert (found.n, found.right) == (6, 6)
-
-
-def test_letters_are_graded_by_the_order_of_options_that_the_pilot_showed_by_hand(tmp_path):
-    base = small_base(tmp_path / "kb", documents=30)
-    settings = SearchSettings(seed=1)
-    pilot = plan_pilot(base, settings, rng=np.random.default_rng(1))
-    condition = dataclasses.replace(CONDITION, style="choice")
-    _answer_by_letter(tmp_path / "pilot", pilot.items(), condition, lambda item: item.reference)
-    found = score_pilot(
-        tmp_path / "pilot", pilot, base, condition, settings, paragraphs=40, n_resamples=1, rng=np.random.default_rng(1)
-    )
-    assert found.topics.error_rate == 0
 
 
 def test_severities_of_a_searchs_answers_say_that_a_search_chose_them(searched, tmp_path):

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated_search import simulate_search
 
 from helpers.trials import fewest_hits, most_hits, n_trials
-from richter_audit.ascent import SearchSettings, follow, simulate_search
+from richter_audit.ascent import SearchSettings, follow
 from richter_audit.ascent._error_field import Field
-from richter_audit.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
+from richter_audit.ascent._surrogate import _fit_kernel, _kernel, _mean, _regions, _spread
 from richter_audit.knowledge import find_similar
 
 
@@ -151,8 +152,8 @@ def test_scale_and_noise_depend_on_how_many_were_seen_and_not_on_the_way_there_b
     for field in fields:
         field.errors = {row: float(field.vectors[row, 0] > 0) for row in range(90)}
     for count in (70, 75, 86):
-        _fitted(fields[0], np.arange(count))
+        _fit_kernel(fields[0], np.arange(count))
     assert set(fields[0].fitted) == {69}
-    assert _fitted(fields[1], np.arange(80)) == fields[0].fitted[69]
-    _fitted(fields[0], np.arange(87))
+    assert _fit_kernel(fields[1], np.arange(80)) == fields[0].fitted[69]
+    _fit_kernel(fields[0], np.arange(87))
     assert set(fields[0].fitted) == {69, 86}

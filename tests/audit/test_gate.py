@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import GateReport, check_plan, read_plan, run_gate
+from richter.audit import GateReport, check_plan, compare_tables, margin_plan, read_plan, run_gate
 from richter.cli import main
 from richter.errors import PlanError
 from richter.evidence import Policy
@@ -348,3 +348,23 @@ def test_requirements_are_one_family_and_pass_together(tmp_path: Path, rng: np.r
     assert {(c.family.name, c.family.size) for c in report.claims if c.family} == {("requirement", 3)}
     assert [c.verdict for c in report.claims] == [Verdict.VERIFIED, Verdict.REFUTED, Verdict.VERIFIED]
     assert report.exit_code == 3
+
+
+@pytest.mark.parametrize("fact", ["few changes", "repeats", "missing", "unpaired"])
+def test_a_gate_shows_the_interval_of_a_comparison_beside_its_own_limit(fact: str, rng: np.random.Generator) -> None:
+    table = frame(rng, 60, old=0.9, new=0.95).select("item", "condition", "correct")
+    if fact == "repeats":
+        table = pl.concat([table.with_columns(draw=pl.lit(k)) for k in range(2)])
+        table = table.with_columns(pl.col("correct") * (pl.col("item") % 7 != pl.col("draw")))
+    if fact == "missing":
+        table = table.filter((pl.col("condition") == "old") | (pl.col("item") % 20 != 0))
+    if fact == "unpaired":
+        table = table.with_columns(item=pl.format("{}{}", "condition", "item"))
+    tables, is_unpaired = read_tables(table), fact == "unpaired"
+    plan = margin_plan(tables, 0.3)
+    (own,) = run_gate(plan, tables, policy=Policy(unpaired=is_unpaired)).claims
+    compared = compare_tables(tables, unpaired=is_unpaired).claims[0]
+    assert own.plain_interval == compared.plain_interval
+    assert own.interval is not None
+    assert compared.interval is not None
+    assert own.interval.method != compared.interval.method or own.interval.level != compared.interval.level

@@ -12,6 +12,7 @@ from helpers.outcomes import dataset_of, outcomes
 from richter.audit import (
     apply_gate_plan,
     gate_status,
+    lock_plan,
     margin_plan,
     new_plan,
     read_plan,
@@ -174,3 +175,30 @@ def test_an_unlocked_plan_stops_a_gate_only_where_a_lock_is_required(
     report = apply_gate_plan(plan_of(tmp_path), dataset, require_locked=require_locked)
     assert (report.exit_code, len(report.obstacles)) == (code, int(require_locked))
     assert report.claims[0].verdict is Verdict.VERIFIED
+
+
+def test_a_plan_says_that_each_condition_has_items_of_its_own(tmp_path: Path) -> None:
+    value = np.ones((400, 2))
+    value[:200, 0] = value[200:, 1] = np.nan
+    dataset = dataset_of(outcomes(value))
+    assert run_gate(read_plan(plan_of(tmp_path)), dataset).claims[0].verdict is Verdict.BLOCKED
+    assert run_gate(read_plan(plan_of(tmp_path, unpaired=True)), dataset).claims[0].apart
+    assert run_gate(read_plan(plan_of(tmp_path)), dataset, policy=Policy(unpaired=True)).claims[0].apart
+
+
+@pytest.mark.parametrize(
+    ("field", "lowest", "highest"), [("min_shared", 0.0, 1.0), ("tried", 0, 1_000_000), ("level", 0.51, 0.999)]
+)
+def test_the_limits_of_a_gate_plans_fields_by_hand(tmp_path: Path, field: str, lowest: float, highest: float) -> None:
+    for value in (lowest, highest):
+        assert read_plan(plan_of(tmp_path, **{field: value})).values[field] == value
+    for value in (lowest - (0.01 if field == "level" else 1), highest + 1):
+        with pytest.raises(PlanError, match=field):
+            read_plan(plan_of(tmp_path, **{field: value}))
+
+
+def test_a_locked_gate_names_an_option_beside_its_plan_once(tmp_path: Path) -> None:
+    plan, dataset = plan_of(tmp_path), dataset_of(outcomes(np.ones((100, 2))))
+    lock_plan(plan)
+    report = apply_gate_plan(plan, dataset, policy=Policy(trust_ids=True), require_locked=True)
+    assert report.obstacles[0].count("--trust-ids") == 1

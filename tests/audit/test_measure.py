@@ -85,6 +85,7 @@ def rule_ratings(run: Path) -> list[Rating]:
 def test_a_whole_run_has_every_section_but_a_search(document: dict[str, Any]) -> None:
     missing = [name for name in SECTIONS if "missing" in document["sections"][name]]
     assert missing == ["search"]
+    assert (document["schema"], document["version"]) == ("richter/results", 3)
     assert document["run"]["state"] == "complete"
     assert all(condition["simulated"] for condition in document["conditions"])
 

@@ -18,7 +18,7 @@ from richter.claims import METRICS, Outcomes, decide, mean_evidence
 from richter.errors import PlanError, ReadingProposed
 from richter.records import Claim, Verdict, at_least, at_most
 from richter.report import gate_comment
-from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table, mean_given_error
+from richter.severity import Traffic, deployment_table, human_corrected_rates, mean_given_error
 from richter.tables import ReadOptions, read_tables
 from richter.words import describe_verdict
 
@@ -229,7 +229,7 @@ def test_no_error_in_many_answers_is_at_most_something() -> None:
 
 
 def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
-    """Limits with human labels, with a traffic mix and of the expected loss counted the rows of a group."""
+    """Limits with human labels and with a traffic mix counted the rows of a group."""
     rng = np.random.default_rng(4)
     judged = np.where(rng.random(200) < 0.3, 3.0, 0.0)
     human = np.where(rng.random(200) < 0.5, np.where(rng.random(200) < 0.9, judged, 0.0), np.nan)
@@ -238,16 +238,14 @@ def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
     strata = np.where(np.arange(200) % 3 == 0, "x", "y")
     mix = {"x": 0.5, "y": 0.5}
     alone = [
-        human_corrected_table(judged, human).at(3).interval,
+        human_corrected_rates(judged, human)(0.95).at(3).interval,
         deployment_table(judged, traffic=Traffic(shares=mix, strata=list(strata))).at(3).interval,
-        expected_loss(judged, {3: 10.0}).interval,
     ]
     copied = [
-        human_corrected_table(many, labels, groups=groups).at(3).interval,
+        human_corrected_rates(many, labels, groups=groups)(0.95).at(3).interval,
         deployment_table(many, traffic=Traffic(shares=mix, strata=list(np.repeat(strata, copies))), groups=groups)
         .at(3)
         .interval,
-        expected_loss(many, {3: 10.0}, groups=groups).interval,
     ]
     for one, other in zip(alone, copied, strict=True):
         assert other.high - other.low > 0.8 * (one.high - one.low)  # Poisson limits of singles err on the wide side
@@ -471,7 +469,7 @@ def test_one_draw_that_differs_does_not_shrink_what_is_needed(rng: np.random.Gen
 def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator) -> None:
     """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
     tables = read_tables(drawn(rng))
-    report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
+    report = run_gate(margin_plan(tables, {"latency": 0.1}), tables)
     assert report.requirements == ("new is not more than 10% worse than old in seconds per answer",)
     assert "more than 10% worse than old in seconds per answer" in report.sentence
     comment = gate_comment(

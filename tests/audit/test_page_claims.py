@@ -273,3 +273,29 @@ def test_verdict_and_interval_never_disagree_on_a_page(
         assert (claim.verdict is Verdict.EQUIVALENT) == inside
         if not inside:
             assert (claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)) == (low > 0 or high < 0)
+
+
+def test_pairs_on_different_questions_are_counted_only_where_there_are_several() -> None:
+    """Three conditions with items of their own: three such pairs. Of two the headline says it."""
+    value = np.ones((60, 3))
+    for k in range(3):
+        value[np.arange(60) % 3 != k, k] = np.nan
+    for number, is_counted in ((3, True), (2, False)):
+        found = compared(dataset_of(outcomes(value[:, :number])), unpaired=True)
+        assert any("are compared on different questions" in note for note in found.notes) is is_counted
+
+
+@pytest.mark.parametrize(("n", "shift", "is_odd"), [(3, 0.1, True), (2, 0.1, False), (3, 0.0, False)])
+def test_confidences_that_all_differ_by_one_number_look_odd_by_hand(n: int, shift: float, is_odd: bool) -> None:
+    own = outcomes(np.stack([np.arange(n) % 2, (np.arange(n) + 1) % 2], axis=1).astype(float))
+    sure = {key: 0.2 + 0.1 * own.items.index(key[0]) + shift * (key[1] == "b") for key in keys_of(own)}
+    (pair,) = compared(dataset_of(own, confidence=sure)).pairs
+    assert any("constant shift" in flag for flag in pair.flags) is is_odd
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_subgroups_are_told_by_pair_where_there_are_several(number: int) -> None:
+    x = np.random.default_rng(3).random((80, number)).round()
+    dataset = dataset_of(outcomes(x, stratum=np.arange(80) % 2, strata=("u", "v")))
+    notes = compared(dataset, by="domain").notes
+    assert any(note.startswith("b and a: ") for note in notes) is (number > 2)

@@ -30,6 +30,7 @@ from richter.audit import _plan_lock as lock_room
 from richter.audit._plan_log import append_line, format_time, read_log
 from richter.cli import main
 from richter.errors import InputError, PlanError, RichterError
+from richter.evidence import Policy
 from richter.records import Claim, Verdict
 from richter.tables import ReadOptions, read_tables
 
@@ -417,9 +418,9 @@ def test_options_of_a_gate_that_differ_are_another_attempt(plan: Path, data: Pat
     lock_plan(plan)
     tables = read_tables(data)
     assert apply_gate_plan(plan, tables).confirmatory
-    report = apply_gate_plan(plan, tables, extra=["trust_ids: plan false, option true"])
+    report = apply_gate_plan(plan, tables, policy=Policy(trust_ids=True))
     assert (report.confirmatory, report.attempts, report.uses) == (False, 2, 1)
-    assert report.deviations == ("trust_ids: plan false, option true",)
+    assert report.deviations == ("--trust-ids is not in the plan",)
 
 
 @pytest.mark.parametrize("command", [["severity", "DATA", "--plan", "PLAN"], ["report", "DATA", "--plan", "PLAN"]])

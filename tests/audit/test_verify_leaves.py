@@ -131,6 +131,24 @@ def test_a_page_of_another_version_is_said_not_to_be_compared(
     assert any("0.0.9 made it" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("name", ["./report.html", "records//items.jsonl", "REPORT.HTML", "records/./items.jsonl"])
+def test_a_file_that_is_unpacked_over_another_is_a_fault(
+    archive: tuple[Path, dict[str, bytes]], tmp_path: Path, name: str
+) -> None:
+    """The page that is checked would not be the one that is read."""
+    write_evidence(tmp_path / "a.zip", {**archive[1], name: b"<h1>new is better</h1>"})
+    assert verify_archive(tmp_path / "a.zip", render=render_report).exit_code == 1
+
+
+def test_a_run_name_that_no_folder_can_have_is_taken_as_given(
+    archive: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    document = json.loads(archive[1]["results.json"])
+    document["run"]["name"] = "x" * 5_000
+    write_evidence(tmp_path / "a.zip", {**archive[1], "results.json": json.dumps(document).encode()})
+    assert "run name" in verify_archive(tmp_path / "a.zip").given
+
+
 def test_commands_that_are_not_compared_are_listed_as_given(
     archive: tuple[Path, dict[str, bytes]], tmp_path: Path
 ) -> None:

@@ -162,7 +162,7 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
     assert read_series(folder)[0] == "bot"  # the one that all have
     path = folder / "2026-01-03.csv"
     pl.read_csv(path).with_columns(condition=pl.lit("bot-2")).write_csv(path)
-    with pytest.raises(InputError, match="is open"):
+    with pytest.raises(InputError, match="several models"):
         read_series(folder)
     condition, days, notes = read_series(folder, condition=["bot", "bot-2"])  # it was renamed
     assert (condition, len(days), notes) == ("bot", 4, ())
@@ -579,6 +579,7 @@ def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
     assert found["changed_between"] == (at[12], at[12])
     assert (found["before"], found["after"]) == pytest.approx((0.9, 0.1))
     assert _change_fields(watched("accuracy", [0.9, 0.1]), at[:2]) == {"changed": at[1]}
+    assert _change_fields(watched("accuracy", [0.9, 0.9, 0.1]), at[:3])["after"] == pytest.approx(0.1)
 
 
 def test_what_could_be_told_needs_the_evidence_and_the_window_by_hand() -> None:

@@ -185,7 +185,7 @@ def test_first_items_unchanged(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:
-    """The 10,000 items of the public card, byte for byte, on whatever machine this runs."""
+    """The 10,000 items, byte for byte, on whatever machine this runs."""
     if whole().versions != VERSIONS:
         pytest.skip("the hash is stated for other versions of the sources")
     assert hashlib.sha256("\n".join(i.id for i in whole().items).encode()).hexdigest() == IDS

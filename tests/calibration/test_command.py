@@ -234,18 +234,6 @@ def test_refusals_and_empty_answers_are_not_one_class(tmp_path: Path, capsys: py
     assert pl.read_csv(target)["classes"].unique().to_list() == [2]
 
 
-def test_map_is_saved_and_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, saved, out_path = tmp_path / "g.csv", tmp_path / "map.json", tmp_path / "new.csv"
-    rows = [f"{i},m,{int(i % 10 < 5)},{0.6 + (i % 7) / 20}" for i in range(200)]
-    path.write_text("item,condition,correct,confidence\n" + "\n".join(rows))
-    assert run(capsys, str(path), "--save-map", str(saved))[0] == 0
-    code, out, _ = run(capsys, "apply", str(saved), str(path), "--out", str(out_path))
-    assert code == 0
-    assert "Recalibrated 200 confidences" in out
-    assert pl.read_csv(out_path)["confidence"].mean() == pytest.approx(0.5, abs=0.05)
-    assert run(capsys, "apply", str(saved), str(path), "-o", str(path))[0] == 1  # never over an input
-
-
 def test_figures_by_group_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "g.csv"
     rows = [f"{i},m,{int(i % 10 < 7)},{0.5 + (i % 5) / 10},{'abc'[i % 3]}" for i in range(200)]
@@ -254,7 +242,7 @@ def test_figures_by_group_are_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert code == 0
     assert "spread between groups" in out
     made = {p.name for p in (tmp_path / "figures").iterdir()}
-    assert {"calibration-reliability.svg", "calibration-coverage.svg", "calibration-groups.svg"} <= made
+    assert {"calibration-reliability.svg", "calibration-groups.svg"} <= made
 
 
 def test_a_group_column_is_the_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,14 +259,3 @@ def test_a_level_in_per_cent_is_refused(grades: Path, capsys: pytest.CaptureFixt
     for command in ((), ("phase", "--runs", "2")):
         code, _, err = run(capsys, *command[:1], str(grades), *command[1:], "--level", "95")
         assert (code, "95" in err) == (2, True)
-
-
-def test_percentages_that_a_map_is_applied_to_are_said(
-    grades: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved, other, made = (str(tmp_path / name) for name in ("map.json", "other.csv", "made.csv"))
-    assert run(capsys, str(grades), "--save-map", saved)[0] == 0
-    pl.DataFrame({"item": [1, 2, 3], "confidence": [50.0, 70.0, 90.0]}).write_csv(other)
-    code, out, _ = run(capsys, "apply", saved, other, "--output", made)
-    assert (code, "percentages" in out) == (0, True)
-    assert pl.read_csv(made)["confidence_before"].to_list() == [50.0, 70.0, 90.0]

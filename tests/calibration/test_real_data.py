@@ -64,5 +64,3 @@ def test_triviaqa_depends_on_the_grouping(shared_data: Path, tmp_path: Path) -> 
     assert offline["classes_per_question"] < strict["classes_per_question"]
     assert offline["sem2"] < strict["sem2"]  # splitting one meaning over many wordings hides agreement
     assert row["gap"]["confidence"]["interval"]["low"] > 0  # Sem2 lies below Sem1, eq. (9)
-    assert row["early_stopping"]["accuracy"] == row["early_stopping"]["accuracy_of_all"]
-    assert row["early_stopping"]["fraction"] < 0.8

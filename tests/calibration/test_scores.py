@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from richter.calibration import confidence_scores
+from richter.calibration._proper_scores import _fit_isotonic
 from richter.stats import wilson
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
@@ -23,6 +24,16 @@ def test_scores_against_sklearn() -> None:
         assert found.brier.value == pytest.approx(sklearn_metrics.brier_score_loss(a, c))
         assert found.log.value == pytest.approx(sklearn_metrics.log_loss(a, c))
         assert found.auroc.value == pytest.approx(sklearn_metrics.roc_auc_score(a, c))
+
+
+def test_isotonic_against_sklearn() -> None:
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    rng = np.random.default_rng(0)
+    c = np.round(rng.random(300), 2)
+    a = (rng.random(300) < c**2).astype(float)
+    theirs = isotonic.IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(c, a)
+    x = np.linspace(0, 1, 501)
+    assert np.interp(x, *_fit_isotonic(c, a, np.ones(300))) == pytest.approx(theirs.predict(x), abs=1e-9)
 
 
 def test_the_parts_add_up_by_hand() -> None:

@@ -4,13 +4,8 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from helpers.trials import most_hits, n_trials
-from richter.calibration import risk_coverage, safe_threshold
+from richter.calibration import safe_threshold
 from richter.errors import InputError
-
-
-def test_curve_by_hand() -> None:
-    curve = risk_coverage([0.9, 0.9, 0.5, 0.2], [1, 0, 1, 0])
-    assert [(p.threshold, p.coverage, p.error) for p in curve] == [(0.9, 0.5, 0.5), (0.5, 0.75, 1 / 3), (0.2, 1.0, 0.5)]
 
 
 @pytest.mark.slow
@@ -109,4 +104,3 @@ def test_equal_weights_change_nothing() -> None:
         safe_threshold(c, a, target=0.1, rng=np.random.default_rng(1), weight=w) for w in (None, np.full(600, 5.0))
     )
     assert plain == alike
-    assert risk_coverage(c, a) == risk_coverage(c, a, weight=np.full(600, 5.0))

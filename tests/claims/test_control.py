@@ -272,3 +272,19 @@ def test_pairs_enter_the_law_by_their_centred_sums_by_hand() -> None:
     np.testing.assert_allclose(found.p, want.p, atol=1e-9)
     assert found.p[:, 0].min() < 1.0
     assert (found.p[:, 1] == 1.0).all()
+
+
+def test_claims_without_a_joint_law_add_their_p_value_by_hand() -> None:
+    """The smallest of two lies at 0.2 or below in half of the resamples: with three more 0.5 + 3 x 0.04."""
+    keys = (("m", ("a", "b")), ("m", ("a", "c")))
+    joint = JointTests(keys=keys, p=np.array([[0.01, 0.5], [0.02, 0.9], [0.6, 0.7], [0.8, 0.9]]))
+    assert joint.adjusted(keys, 0.04, more=3) == pytest.approx(5 * 0.04)  # Bonferroni's is smaller
+    assert joint.adjusted(keys, 0.16, more=3) == pytest.approx(5 * 0.16)
+    alike = JointTests(keys=keys, p=np.repeat([[0.01], [0.5], [0.6], [0.8]], 2, axis=1))
+    assert alike.adjusted(keys, 0.2, more=1) == pytest.approx(0.25 + 0.2)
+
+
+def test_resamples_that_are_no_whole_thousands_are_all_drawn() -> None:
+    sums = np.random.default_rng(2).normal(size=(30, 2))
+    keys = [("m", ("a", "b")), ("m", ("a", "c"))]
+    assert joint_law(keys, sums, rng=np.random.default_rng(1), n_resamples=1500).p.shape == (1500, 2)

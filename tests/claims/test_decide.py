@@ -26,6 +26,7 @@ from richter.claims import (
     units_for,
 )
 from richter.claims._decide import JUDGE_UNCHECKED
+from richter.claims._sizes import needed_units, units_needed
 from richter.errors import InputError
 from richter.records import Claim, Gate, Interval, Verdict
 
@@ -444,3 +445,24 @@ def test_a_limit_that_an_interval_touches_is_not_passed() -> None:
         for relation in ("above", "below"):
             (claim,) = decide([ask(fixed(low, high), relation=relation, family="requirement")])
             assert claim.verdict is Verdict.UNDECIDED
+
+
+def test_units_of_a_detectable_distance_that_falls_with_the_root_of_units_by_hand() -> None:
+    """30 / sqrt(n) is 0.5 at n = 3,600."""
+    found = normal(0.0, detectable=lambda n, tail, power: 30 / math.sqrt(n))
+    assert units_needed(found, 0.5, tail=0.025) == 3600
+
+
+@pytest.mark.parametrize(
+    ("graded", "verdict"), [(3.0, Verdict.VERIFIED), (-3.0, Verdict.VERIFIED), (1.0, Verdict.UNDECIDED)]
+)
+def test_grades_alone_show_what_their_own_interval_excludes_by_hand(graded: float, verdict: Verdict) -> None:
+    (claim,) = decide([ask(normal(0.5, as_graded=normal(graded)))])
+    assert claim.as_graded is not None
+    assert (claim.as_graded.estimate, claim.as_graded.verdict) == (graded, verdict)
+
+
+def test_corrected_evidence_is_sized_by_its_interval_at_one_standard_error_by_hand() -> None:
+    """A normal interval of standard error 2, whatever is stated beside it: 100 units and power 80% for 0.5."""
+    corrected = normal(0.0, 2.0, labels=50, standard_error=99.0)
+    assert needed_units(corrected, 0.5, alpha=0.05) == needed_units(normal(0.0, 2.0), 0.5, alpha=0.05) == 12559

@@ -336,6 +336,8 @@ def narrowing(estimate: float, labels: float) -> Callable[[int], Interval]:
         (96.5, 10, 4),  # 4 more are 100.5
         (24.5, 200, 78),  # halved to (75, 78], which is within a twentieth
         (99.5, 1, 1),
+        (99.5, 10, 1),
+        (61.5, 200, 40),
     ],
 )
 def test_labels_that_settle_a_difference_of_a_tenth_by_hand(labels: float, unlabelled: int, want: int | None) -> None:

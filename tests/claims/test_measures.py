@@ -6,10 +6,12 @@ import math
 import numpy as np
 import pytest
 
+from helpers.outcomes import outcomes
 from richter.claims import (
     METRICS,
     Metric,
     Points,
+    as_sample,
     check_margin,
     claim_words,
     labelled_measures,
@@ -190,3 +192,11 @@ def test_at_most_five_more_digits_are_printed_by_hand() -> None:
     row = METRICS["mean_severity"]  # three digits
     assert row.telling(1.0, 1.00000001).digits == 8
     assert row.telling(1.0, 1.000000001).digits == 8  # nine digits would tell these apart, and are too many
+
+
+def test_right_answers_are_counted_of_grades_of_0_and_1_only_by_hand() -> None:
+    grades = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, np.nan]])
+    counts = as_sample(outcomes(grades)).right_counts
+    assert counts is not None
+    assert (counts.right.tolist(), counts.gained.tolist()) == ([[3, 2], [2, 2]], [[0, 1], [1, 0]])
+    assert as_sample(outcomes(grades / 2)).right_counts is None

@@ -204,3 +204,12 @@ def test_pooled_figures_against_quadrature() -> None:
         for end, share in ((spans[k].low, 0.05), (spans[k].high, 0.95)):
             below = expect(lambda tau, mean, sd, k=k, end=end: ndtr((end - mean[k]) / sd[k]))
             assert below == pytest.approx(share, abs=1e-3)
+
+
+@pytest.mark.parametrize(("size", "left_out"), [(1, 1), (2, 0)])
+def test_a_subgroup_of_two_units_is_told_and_of_one_left_out(size: int, left_out: int) -> None:
+    x, code = board(np.random.default_rng(1), [0.0, 0.1, 0.2], 30)
+    kept = np.arange(60 + size)
+    found = subgroup_differences(outcomes(x[kept], "mean_score"), "a", "b", subgroup=code[kept], names=tuple("stu"))
+    assert found.left_out == left_out
+    assert [s.name for s in found.subgroups] == list("stu")[: 3 - left_out]

@@ -230,3 +230,9 @@ def test_limits_that_touch_the_margin_or_no_saving_show_nothing_by_hand() -> Non
     dearer = [dataclasses.replace(trade, cost=fixed(low, 9.0)).costs_more(0.05) for low in (-0.01, 0.0, 0.01)]
     assert (kept, lost) == ([False, False, True], [True, False, False])
     assert (saved, dearer) == ([True, False, False], [False, False, True])
+
+
+def test_the_values_of_a_suite_are_those_of_its_benchmarks_by_weight_by_hand() -> None:
+    parts = {"math": normal(0.2, values=(0.4, 0.6)), "code": normal(0.1, values=(0.8, 0.9))}
+    found = suite_evidence(parts, {"math": 3.0, "code": 1.0})
+    assert found.values == (pytest.approx(0.5), pytest.approx(0.675))

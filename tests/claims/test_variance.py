@@ -65,7 +65,7 @@ def test_the_design_is_the_cheapest_by_search(rng: np.random.Generator, cost_ite
 
 def test_the_next_step_breaks_even_where_the_design_does(rng: np.random.Generator) -> None:
     shares = variance_shares(outcomes(nested(rng, 300, 1, 3, (0, 0.7, 1.0)), "mean_score"), "a")
-    worth = float(shares.next_step().split("more than ")[-1].split(" repeats")[0])
+    worth = float(shares.next_step().split("at most ")[-1].split(" repeats")[0])
     below = cheapest_design(shares, 0.02, cost_item=0.9 * worth, cost_draw=1)
     above = cheapest_design(shares, 0.02, cost_item=1.1 * worth, cost_draw=1)
     assert (below.cheaper, above.cheaper) == ("items", "draws")

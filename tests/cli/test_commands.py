@@ -46,12 +46,9 @@ OLD = {
     f"--judged --allow-self --gazetteer --draws --drawn --nll --kb --search-calls --canaries --plan --stop-when "
     f"--only --seed {PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "bench build": "--items --seed --output --json",
-    "bench card": "--output --name --license --creator --url --published --force --json",
-    "bench export": "--to --output --name --force --json",
     "bench show": "--examples --json",
-    "calibration apply": "--output --out --column",
     "calibration measure": f"{READS} --bins --binning --level --target-error --by --refusals --splits --precision "
-    f"--questions --save-map --svg --seed {ENGINE} --json",
+    f"--questions --svg --seed {ENGINE} --json",
     "calibration phase": f"{READS} --runs --level --svg --seed --json",
     "calibration pipeline": "--level --seed --json",
     "check": f"{READS} --json",
@@ -93,14 +90,13 @@ OLD = {
     "search cross": f"--subset {PAID} --dry-run --json",
     "search explain": f"--model --kb --limit --seed {PAID} --dry-run --json",
     "search export": f"--output --to --again {PAID} --dry-run --kb --force",
-    "search pilot": f"--model --kb --paragraphs --strategy --style --max-tokens {PAID} --seed --json",
     "search retest": f"--kb --kind --limit --judge --seed {PAID} --dry-run --json",
     "search run": "--model --kb --strategy --style --temperature --xi --gamma --no-prune --neighbours --batch "
     "--questions --phrasings --wordings --uniform --start --retrieval --seed --steps --max-tokens --generator --judge "
     f"--embedding {PAID} {PARALLEL} {ENGINE} --dry-run --json",
-    "search show": "--categories --failing --patterns --over --kb --map --json",
+    "search show": "--categories --failing --kb --map --json",
     "severity": f"--control --on --margin {VOUCHES} --min-shared --all --human "
-    f"--plan --any-scale {READS} --traffic --cost --require --resamples --level --seed "
+    f"--plan --any-scale {READS} --traffic --require --resamples --level --seed "
     f"{ENGINE} --json",
     "size calibration": "--delta --error-rate --lipschitz --power --json",
     "size error-rate": "--rate --half-width --below --errors --cluster-size --intraclass --level --json",

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("scipy.stats", "scipy.optimize", "scipy.linalg", "numba", "ray", "aiohttp", "altair", "pyarrow")
+RUNS = ("asyncio", "richter.store._ledger")  # what only reads and writes runs
 LOADED = f"""
 import sys
 from richter.cli import main
 try:
     main(sys.argv[1:])
 except SystemExit as end:
-    print(end.code, *[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
+    print(end.code, *[name for name in {HEAVY + RUNS} if name in sys.modules], file=sys.stderr)
 """
 PASSED = """
 import sys, threading
@@ -65,7 +66,7 @@ def test_a_comparison_of_grades_loads_nothing_that_takes_longer_than_itself(grad
 
 @pytest.mark.parametrize(
     ("command", "column", "most"),
-    [("report", "correct", set()), ("severity", "severity", {"numba", "scipy.linalg"})],
+    [("report", "correct", {*RUNS}), ("severity", "severity", {*RUNS, "numba", "scipy.linalg"})],
 )  # numba compiles the bootstrap of slopes, and multiplies matrices by scipy's BLAS
 def test_other_studies_load_only_what_they_compute_with(
     command: str, column: str, most: set[str], grades: Path

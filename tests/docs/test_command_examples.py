@@ -93,6 +93,11 @@ class SimulatedModels(SimulatedWorld):
             return self._judge(prompt, "simulated-judge")
         if "each once more in other words" in asked or '"given_away"' in asked:
             return self._write(re.sub(r"Write \d+ questions", "Write 1 questions", prompt))
+        if asked := re.search(r"Write (\d+) questions.*\nField: (.*)\nDifficulty (\d)", prompt):
+            rows = [{"question": f"How high is peak {asked[2]} {asked[3]} {k}?", "answer": "7 m"} for k in range(3)]
+            return json.dumps({"questions": rows})
+        if "Tiers of difficulty" in prompt:
+            return json.dumps({"answer": "7 m", "tier": int(re.search(r"peak \w+ (\d)", prompt)[1])})
         if "mill of" in prompt and re.search(r"(?m)^A\. \d{4}", prompt):
             return self._choose(prompt, "simulated-weak")
         return "Answer: A"

@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 # what the papers have, table by table and figure by figure
 LISTED = {
     "ERRORQUAKE": (
-        "rubric; 8 x 5 benchmark with traps; dual judge with round robin, tiebreak and self-judging audit; "
+        "rubric; 8 x 5 benchmark with traps; queries by a model, tier audit; "
+        "dual judge with round robin, tiebreak and self-judging audit; "
         "human study page; ICC, kappas, alpha, overcall, PPV; five families with BIC and Vuong; b with KS m_min; "
         "discriminator; matched accuracy by equivalence; jackknife; aggregation; threshold sweep; fixed m_min; "
         "tail ratio; log-linear; Fisher with BH; hierarchical bootstrap; 10,000 queries; judge leave-one-out; scaling; "

@@ -1,5 +1,7 @@
 """Confidences of graded answers into evidence on calibration: which rows, which items, which side."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,21 @@ def test_a_condition_without_any_confidence_is_untestable() -> None:
     found = evidence(made(known)[0], PAIR, Policy(missing="at-random")).evidence
     assert isinstance(found, Blocked)
     assert found.gate is None
+
+
+def test_runs_of_a_condition_are_its_own_by_hand() -> None:
+    """Two draws of 40 items, b's of every second item in the other order of runs: runs are units too."""
+    rng = np.random.default_rng(2)
+    right = (rng.random((40, 2, 2)) < 0.6).astype(float)
+    own = outcomes(right)
+    assert own.draw is not None
+    run = np.where(own.condition == 0, own.draw, 2 + (own.draw + own.item) % 2)
+    own = dataclasses.replace(own, run=run, runs=("r0", "r1", "r2", "r3"))
+    sure = rng.uniform(0.4, 1.0, len(own.item))
+    dataset = dataset_of(own, confidence=dict(zip(keys_of(own), sure.tolist(), strict=True)))
+    found = evidence(dataset, PAIR, Policy(about="new-runs")).known
+    uses = (own.condition == 0, own.condition == 1)
+    sides = [ece_side(sure[use], own.value[use], own.item[use], run=run[use]) for use in uses]
+    want = ece_difference(*sides, paired=True)
+    assert found.estimate == pytest.approx(want.estimate)
+    assert found.interval(0.9).low == pytest.approx(want.interval(0.9).low)

@@ -20,6 +20,7 @@ from richter.evidence import (
     evidence,
     graded_grid,
     group_shares,
+    has_all_grades,
     label_conflicts,
     lacking_grades,
     once,
@@ -309,3 +310,11 @@ def test_confidences_are_counted_by_item_and_condition_by_hand() -> None:
     sure = {("q0000", "a", 0): 0.5, ("q0000", "a", 1): 0.6, ("q0001", "b", 1): 0.7}
     found = confident_counts(dataset_of(outcomes(x), confidence=sure))
     assert found.tolist() == [[2, 0], [0, 1], [0, 0]]
+
+
+def test_grades_are_whole_where_no_answer_label_or_judge_tells_one_condition_from_another() -> None:
+    whole = outcomes(np.ones((30, 2)))
+    assert has_all_grades(dataset_of(whole), "accuracy")
+    labelled = dataclasses.replace(whole, label=np.ones(60))
+    assert not has_all_grades(dataset_of(labelled), "accuracy")
+    assert not has_all_grades(dataset_of(whole, ungraded=[("q0000", "a", 1)]), "accuracy")

@@ -55,8 +55,10 @@ def test_the_contrast_by_hand() -> None:
     ]
     table = pl.DataFrame(rows, schema=["item", "condition", "prompt", "reference", "answer", "llm_judge_correct"],
                          orient="row")  # fmt: skip
-    found = rule_contrast(read(table), "accuracy", "old", "new")
+    tables = read(table)
+    found = rule_contrast(tables, "accuracy", "old", "new")
     assert found is not None
+    assert rule_contrast(tables, "error_rate", "old", "new") is found  # one for all that rests on the same grades
     assert found.is_contradiction
     assert (found.judged.estimate, found.ruled.estimate, found.excess.estimate) == (0.5, 0.0, 0.5)
     assert found.agreement == pytest.approx(1.0)

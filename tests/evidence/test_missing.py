@@ -477,3 +477,11 @@ def test_subgroups_both_ways_by_hand() -> None:
     assert subgroups_both_ways(of(0.04), of(0.03)).p == 0.04
     assert subgroups_both_ways(of(0.04), of(None)).p == 1.0
     assert subgroups_both_ways(of(None), of(0.03)).p is None
+
+
+def test_one_missing_grade_undoes_what_no_fill_shows_by_hand() -> None:
+    value = np.ones((40, 2))
+    value[:3, 1] = np.nan
+    found = evidence(dataset_of(outcomes(value)), PAIR).known
+    assert found.missing_to_undo is not None
+    assert (found.missing_to_undo(lambda _: False), found.missing_to_undo(lambda _: True)) == (1, 3)

@@ -92,3 +92,13 @@ def test_labels_do_not_correct_a_judge_of_errors_alone(labelled: bool) -> None:
     found = evidence(dataset, PAIR, FEW).known
     assert "judge-1" in found.judged
     assert ("human labels do not correct" in found.judged) is labelled
+
+
+def test_severities_that_people_gave_to_some_answers_are_the_rows_of_these_by_hand() -> None:
+    severity = rated(40)[:, :, 0]
+    known = np.arange(40) < 10
+    labels = np.where(known[:, None], severity, np.nan)
+    grades = outcomes((severity == 0).astype(float))
+    found = severity_rows(dataset_of(grades, outcomes(labels, "mean_severity"), kind="human"), False)
+    assert np.array_equal(found.severity, labels.T, equal_nan=True)
+    assert (found.width, found.run) == (1, None)

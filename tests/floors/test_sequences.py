@@ -282,3 +282,44 @@ def test_a_limit_that_has_reached_the_threshold_decides_by_hand() -> None:
     limit = float(rate_sequence(x).low[-1])
     assert decide_claim(parse_claim(f"accuracy > {limit!r}"), x).verdict is Verdict.VERIFIED
     assert decide_claim(parse_claim(f"accuracy > {float(np.nextafter(limit, 1))!r}"), x).verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("text", "worst"),
+    [("refusal_rate < 0.3", 1), ("mean_score > 0.5", 0), ("mean_severity < 2", 4), ("error_rate < 0.4", 0)],
+)
+def test_a_missing_grade_counts_as_the_worse_end_of_its_range_by_hand(text: str, worst: float) -> None:
+    """Grades of right answers are 1, also where a claim is on errors; severities run to 4."""
+    given = np.tile([0.0, np.nan, 1.0, 1.0], 60)
+    ways = (given, given[~np.isnan(given)], np.nan_to_num(given, nan=worst))
+    found, ignoring, filled = (decide_claim(parse_claim(text), x).interval for x in ways)
+    assert found is not None
+    assert ignoring is not None
+    assert filled is not None
+    assert (found.low, found.high) == (min(ignoring.low, filled.low), max(ignoring.high, filled.high))
+    assert (found.low, found.high) != (ignoring.low, ignoring.high)
+
+
+def test_a_difference_of_groups_has_the_range_of_the_largest_by_hand() -> None:
+    """Groups of one and of three items: the largest counts 1.5 of a mean group, the smallest 0.5."""
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(60), np.tile([1, 3], 30))
+    first, second = (rng.random((2, 120)) < [[0.9], [0.5]]).astype(float)
+    found = decide_claim(parse_claim("new better than old"), first, second, group=group).interval
+    by_group = np.bincount(group, weights=first - second) / 2
+    want = mean_sequence(by_group, low=-1.5, high=1.5, level=0.95)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(want.low[-1]), pytest.approx(want.high[-1]))
+
+
+def test_the_calibration_of_groups_weighs_them_by_their_items_by_hand() -> None:
+    """Groups of one and of three items, of which the largest is 1.5 mean groups: a row its group size over 3."""
+    rng = np.random.default_rng(5)
+    size = np.tile([1, 3], 150)
+    group = np.repeat(np.arange(300), size)
+    sure = rng.random(600)
+    right = (rng.random(600) < sure).astype(float)
+    found = decide_claim(parse_claim("ece < 0.2"), right, sure, group=group).interval
+    want = ece_sequence(sure, right, item=group, weight=size[group] / 3, top=1.5, level=0.95)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(want.interval.low), pytest.approx(want.interval.high))

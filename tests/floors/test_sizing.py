@@ -17,7 +17,6 @@ from richter.floors import (
     paired_gap_labels,
     proportion_labels,
     unpaired_gap_labels,
-    visible_paired_gap,
     zero_error_labels,
 )
 from richter.stats import wilson
@@ -155,20 +154,6 @@ def test_labels_of_equivalence_by_hand(gap: float, d: float, alpha: float, power
     v = 2 * q + gap * (1 - gap)
     n = ((ndtri(1 - alpha) * math.sqrt(v) + ndtri((1 + power) / 2) * math.sqrt(d)) / gap) ** 2
     assert paired_gap_labels(gap, d, alpha=alpha, power=power, equivalence=True) == math.ceil(n)
-
-
-@pytest.mark.parametrize(("n", "d"), [(100, 0.2), (500, 0.1), (2000, 0.0)])
-def test_the_visible_gap_is_the_smallest_that_needs_no_more_labels(n: int, d: float) -> None:
-    gap = visible_paired_gap(n, d)
-    assert gap is not None
-    assert paired_gap_labels(gap, d) <= n
-    assert paired_gap_labels(gap - 1e-6, d) > n
-    assert visible_paired_gap(n, d, alpha=0.01) > gap  # type: ignore[operator]
-    assert visible_paired_gap(n, d, power=0.9) > gap  # type: ignore[operator]
-    assert visible_paired_gap(1, d) is None
-    least = paired_gap_labels(1 - 1e-9, d)
-    assert visible_paired_gap(least, d) is not None
-    assert visible_paired_gap(least - 1, d) is None
 
 
 def test_correlated_labels_by_hand() -> None:

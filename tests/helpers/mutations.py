@@ -84,9 +84,6 @@ def seeds(folder: Path) -> list[Path]:
         write_lines(folder / "pf.jsonl", rows),
         write_deepeval(folder / "de.json"),
         write_lines(folder / "evals.jsonl", openai_evals_rows()),
-        write_json(
-            folder / "acd.json", {"generated_from": "x", "eval_scores": [[1.0, 0.0]], "eval_submissions": [["a", "b"]]}
-        ),
         write_lines(folder / "langfuse.jsonl", [trace] * 3),
         write_lines(folder / "langsmith.jsonl", [run] * 3),
         write_json(folder / "braintrust.json", [span] * 3),

@@ -148,39 +148,6 @@ def test_lighteval(tmp_path: Path) -> None:
     assert (logs.items["1"].reference, logs.rows[0].sample.task) == ("elm", "trees")
 
 
-@pytest.mark.parametrize("printed", [True, False])
-def test_lighteval_older_columns(tmp_path: Path, printed: bool) -> None:
-    def detail(**more: Any) -> dict[str, Any]:
-        row = {"full_prompt": "few shots and q", "example": "q", "gold": [], "gold_index": [], "choices": []} | more
-        return {k: str(v) for k, v in row.items()} if printed else row
-
-    chosen = [
-        detail(
-            predictions=[[-1.0, True], [-2.0, False]], choices=[" ash", " elm"], gold_index=[k], metrics={"acc": 1 - k}
-        )
-        for k in (0, 1)
-    ]
-    path = tmp_path / "details_trees_2024-01-15T07-27-18.parquet"
-    pl.DataFrame(chosen).write_parquet(path)
-    logs = read_logs([path])
-    assert grades(logs) == {"0": True, "1": False}
-    assert (logs.rows[0].sample.answer, logs.items["1"].reference, logs.items["0"].prompt) == ("ash", "elm", "q")
-    assert logs.rows[0].sample.confidences["options"] == pytest.approx(1 / (1 + math.exp(-1)))
-    written = [detail(predictions=["it's 4"], gold=[" 4"], metrics={"em": 1.0})]
-    pl.DataFrame(written).write_parquet(path)
-    logs = read_logs([path])
-    assert (logs.rows[0].sample.answer, logs.items["0"].reference, grades(logs)) == ("it's 4", "4", {"0": True})
-
-
-def test_lighteval_printed_numbers_that_are_no_literals(tmp_path: Path) -> None:
-    row = {"full_prompt": "q", "gold": "['a']", "gold_index": "[]", "predictions": "['a']"}
-    rows = [row | {"metrics": text} for text in ("{'em': np.float64(1.0)}", "{'em': nan}", "{'em': boom()}")]
-    pl.DataFrame(rows).write_parquet(tmp_path / "details.parquet")
-    logs = read_logs([tmp_path / "details.parquet"])
-    assert grades(logs) == {"0": True, "1": None, "2": None}
-    assert logs.unread == {"field: neither a list nor the text of one": 1}
-
-
 def test_openai_evals(tmp_path: Path) -> None:
     logs = read_logs([write_lines(tmp_path / "log.jsonl", openai_evals_rows())])
     assert list(logs.conditions) == ["gpt-4"]
@@ -193,20 +160,6 @@ def test_openai_evals(tmp_path: Path) -> None:
     assert logs.unread == {"event: of type raw_sample": 1}
     cut = write_lines(tmp_path / "cut.jsonl", openai_evals_rows()[:-1])
     assert "no final report" in " ".join(problems(read_logs([cut])))
-
-
-def test_acd(tmp_path: Path) -> None:
-    folder = tmp_path / "acd_m" / "task_1_hanoi"
-    task = {"name_of_task": "hanoi", "description_of_task": "Move disks.", "capability_being_measured": "planning"}
-    write_json(folder / "task.json", task)
-    scores = {"1": [1.0, 0.0, 1.0], "2": [0.0, 0.0, 0.0]}
-    write_json(folder / "metadata.json", {"generated_from": "x", "eval_scores": scores, "embedding": [0.1]})
-    logs = read_logs([folder])
-    assert [(r.item, r.sample.draw, r.correct) for r in logs.rows][:3] == [
-        ("hanoi/1", 0, True),
-        ("hanoi/1", 1, False),
-        ("hanoi/1", 2, True),
-    ]
 
 
 def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Reports of test runners, in the forms that pytest 9, vitest 4, Robot Framework 7.5, Jest 30 and Mocha 12 wrote."""
 
+import contextlib
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,12 @@ def test_a_damaged_report_is_refused_in_words(tmp_path: Path, damage: str) -> No
     path.write_text(f"{sound}{damage}</testsuite>", encoding="utf-8")
     with pytest.raises(InputError):
         read_tables(path)
+
+
+def test_a_row_of_brackets_is_read_in_linear_time(tmp_path: Path) -> None:
+    """A name of 40,000 brackets took minutes."""
+    cases = "".join(f'<testcase classname="t" name="{k}{"[" * 40_000}"/>' for k in range(4))
+    began = time.process_time()
+    with contextlib.suppress(InputError, ReadingProposed):
+        read_at_once(write(tmp_path / "t.xml", f'<testsuite name="s">{cases}</testsuite>'))
+    assert time.process_time() - began < 5

@@ -11,7 +11,7 @@ from helpers.hostile import hostile_reply, read_everywhere
 from richter.errors import CallFailed
 from richter.records import Answer, Condition, Item, fence, last_object
 from richter.store import open_ledger
-from richter.texts import split_confidence
+from richter.texts import GRADERS, grade_answer, split_confidence
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import RuleJudge, rate_answer, read_reply
 from richter_audit.llm import Asker
@@ -40,6 +40,32 @@ def test_an_object_is_looked_for_in_linear_time(text: str) -> None:
     began = time.process_time()
     assert last_object(text, "severity") is None
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("text", ["-" * 2_000 + " x", "1-" * 1_000 + "x", ". " * 1_000 + "7x"])
+def test_a_row_of_signs_is_rated_in_linear_time(text: str) -> None:
+    """2,000 dashes to a question for a time zone took 14 s."""
+    zone = Item(id="z", prompt="Which time zone?", reference="Europe/Paris", truth={"kind": "zone", "country": "FR"})
+    judge = RuleJudge(read_gazetteer(GAZETTEER))
+    began = time.process_time()
+    assert judge.rate(zone, Answer(text=text, item="z", condition="m")).severity is not None
+    assert time.process_time() - began < 1
+
+
+BLANKS = (" " * 40_000, "\n" * 40_000, "\n>" * 20_000, "\n\t" * 20_000)
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=["spaces", "lines", "quotes", "tabs"])
+@pytest.mark.parametrize("before", ["Paris", "Answer: B", "# answer"])
+def test_an_answer_with_a_long_blank_is_graded_in_linear_time(before: str, blank: str) -> None:
+    """40,000 blanks after an answer took a grader minutes."""
+    free = Item(id="x", prompt="Where?", reference="Paris")
+    choice = Item(id="x", prompt="Where?\nA) x\nB) Paris", reference="B", options=("x", "Paris"))
+    for grader in GRADERS:
+        for after in ("", "x", " or Rome"):
+            began = time.process_time()
+            grade_answer(choice if grader == "choice" else free, before + blank + after, grader)
+            assert time.process_time() - began < 1, grader
 
 
 def test_the_own_verdict_counts_and_not_a_quoted_one_by_hand() -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from helpers.server import FakeApi
 from richter.cli import main
-from richter.errors import InputError
+from richter.errors import BudgetExhausted, InputError
 from richter.records import Decoding, Item
-from richter.store import open_ledger
+from richter.store import Ledger, open_ledger
 from richter.tables import ReadOptions, read_tables, scores_table
+from richter_audit.llm import Budget
 from richter_audit.stages import ask_run, estimate_judging, judge_run, name_conditions
 
 GOLDEN = Path(__file__).parent
@@ -65,6 +66,28 @@ def test_rules_and_panel(run: Path) -> None:
     rows = scores_table(read_tables(run, options=ReadOptions(ratings="judge")))
     assert set(rows["severity"]) <= {2.0, 2.75, 3.5}
     assert len(rows) < 12  # answers on which every judge failed have no score
+
+
+def test_ratings_are_kept_together_and_when_the_budget_ends(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two judges rate each answer: five whole pairs fit into a budget of 11 calls, and are there when it ends."""
+    writes = []
+    add = Ledger.add_ratings
+    monkeypatch.setattr(Ledger, "add_ratings", lambda self, own: writes.append(len(own)) or add(self, own))
+
+    def reply(prompt: str) -> str:
+        return json.dumps({"reason": "scripted", "mechanism": "retrieval", "severity": 2.0})
+
+    with FakeApi(reply=reply) as one, FakeApi(reply=reply) as two:
+        judges = panel(one, two)
+        with pytest.raises(BudgetExhausted):
+            judge_run(run, judges=judges, budget=Budget(calls=12 + 11), concurrency=1)
+        with open_ledger(run) as ledger:
+            assert len(ledger.ratings(kind="judge")) == 10
+        judge_run(run, judges=judges)
+        assert sum(sum(api.requests.values()) for api in (one, two)) == 24
+    with open_ledger(run) as ledger:
+        assert len(ledger.ratings(kind="judge")) == 24
+    assert len(writes) == 2
 
 
 def test_the_audited_model_never_judges_itself(run: Path) -> None:

@@ -14,9 +14,14 @@ from helpers.batch_provider import JOB_FAULTS, REQUEST_FAULTS, TOKENS_IN, TOKENS
 from richter.cli import main
 from richter.errors import BudgetExhausted, InputError
 from richter.models import Price
+from richter.models._providers import resolve
 from richter.records import Decoding, Item
 from richter.store import open_ledger
 from richter_audit.llm import Budget
+from richter_audit.llm._batch_anthropic import AnthropicBatches
+from richter_audit.llm._batch_openai import OpenAIBatches
+from richter_audit.llm._batch_results import BatchResults
+from richter_audit.llm._model import TryAgain
 from richter_audit.stages import ask_run, judge_run, name_conditions
 
 INPUT_USD, OUTPUT_USD = 10.0, 30.0
@@ -116,6 +121,28 @@ def test_many_requests_eight_faults_five_kills(form: str, tmp_path: Path, monkey
         ask_in_batches(tmp_path / "run", model, n)
         check_nothing_lost_nothing_paid_twice(tmp_path / "run", api, n)
         assert set(api.faults) >= set(REQUEST_FAULTS)
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"response": "x", "result": "x"},
+        {"response": {"status_code": "200"}, "result": {"type": 3}},
+        {"response": {"status_code": 200, "body": [1]}, "result": {"type": "succeeded", "message": [1]}},
+        {"response": [], "result": {"type": "errored", "error": "x"}},
+        {"response": None, "result": None},
+    ],
+)
+def test_results_that_the_api_does_not_promise_are_failed_attempts(form: str, fields: dict, monkeypatch) -> None:
+    """A text where an object is promised ended in a traceback."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    spec = resolve("http://127.0.0.1:1/v1#m" if form == "openai" else "inspect/anthropic/m")
+    provider = (OpenAIBatches if form == "openai" else AnthropicBatches)(spec, price=None, timeout_s=1.0)
+    results = BatchResults({"k"})
+    results.add(json.dumps({"custom_id": "k", **fields}).encode())
+    with pytest.raises(TryAgain):
+        provider.read(results.take("k") or b"", {"messages": []})
 
 
 def test_budget_is_held_over_jobs_recovers_truth(tmp_path: Path) -> None:

@@ -11,16 +11,19 @@ import urllib.parse
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
+from helpers.batch_provider import BatchApi
 from helpers.raw_server import RawApi, http, reply
 from llm.test_http import ask_prompts
+from richter.errors import ModelError
 from richter.records import of_kind
 from richter.store import open_ledger
 from richter.tables import read_tables
 from richter_audit.llm._batch_openai import JobsClient
-from richter_audit.llm._model import TryAgain
 
 KEY = "sk-very/secret+0123456789abcdef"
 
@@ -56,6 +59,7 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "hexadecimal": lambda key: reply(key.encode().hex()),
     "percent": lambda key: reply("".join(f"%{byte:02X}" for byte in key.encode()) + urllib.parse.quote(key, safe="")),
     "HTML": lambda key: reply("".join(f"&#{ord(letter)};" for letter in key)),
+    "invisible letters between": lambda key: reply("\u00ad".join(key[:20]) + "\u034f" + "\ufe0f".join(key[20:])),
     "letters apart": lambda key: reply(" ".join(key) + "\n".join(key)),
 }
 
@@ -64,7 +68,8 @@ def traces(key: str) -> list[bytes]:
     """What must not be found on disk or screen: the key in the forms that anybody decodes at a glance."""
     raw = key.encode()
     shifted = [base64.b64encode(bytes(k) + raw)[4:-4] for k in (0, 1, 2)]
-    return [raw, raw[4:-4], *shifted, raw.hex().encode(), " ".join(key).encode(), unicode_escapes(key).encode()]
+    apart = [mark.join(key[:8]).encode() for mark in (" ", "\u00ad")]
+    return [raw, raw[4:-4], *shifted, raw.hex().encode(), *apart, unicode_escapes(key).encode()]
 
 
 @pytest.mark.parametrize("how", ENCODINGS)
@@ -81,6 +86,18 @@ def test_a_key_in_disguise_is_nowhere(
     shown = repr(asker.tally) + repr(answers) + capsys.readouterr().err
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir()) + shown.encode()
     assert not [trace for trace in traces(KEY) if trace in kept]
+
+
+@pytest.mark.parametrize("where", ["Content-Encoding", "Location", "Retry-After", "Content-Type"])
+def test_a_key_in_a_header_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """20 letters of the key stood in the reason why a reply packed in an unknown way was refused."""
+    monkeypatch.setenv("RICHTER_API_KEY", KEY)
+    for status in (200, 302, 429):
+        sent = http(reply("fine"), status=status, headers=f"{where}: {KEY}\r\n")
+        with RawApi(lambda *_, sent=sent: sent) as api:
+            asker, answers = ask_prompts(tmp_path / str(status), api.model, ["q"], max_attempts=1)
+        kept = b"".join(path.read_bytes() for path in (tmp_path / str(status)).iterdir())
+        assert KEY[:12] not in repr(asker.tally) + repr(answers) + kept.decode("latin-1")
 
 
 def test_ordinary_answers_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +126,8 @@ def test_packed_replies_are_unpacked_within_limits(tmp_path: Path, packed: bytes
     assert bool(answers["q"].error) == (not text)
 
 
-def test_packed_results_of_a_batch_job_are_not_unpacked() -> None:
-    """A packed file of 1 MB took 2 GB: what a provider packs without being asked is refused before it is read."""
+def test_news_of_a_batch_job_is_unpacked_within_limits() -> None:
+    """A packed reply of 1 MB took 2 GB."""
     packed = http(gzip.compress(bytes(1 << 24)), headers="Content-Encoding: gzip\r\n")
     with RawApi(lambda *_: packed) as api:
 
@@ -121,8 +138,62 @@ def test_packed_results_of_a_batch_job_are_not_unpacked() -> None:
             finally:
                 await client.aclose()
 
-        with pytest.raises(TryAgain, match="packed"):
+        with pytest.raises(ModelError, match="over 8388608 bytes"):
             asyncio.run(download())
+
+
+ASK_IN_BATCHES = """
+import sys
+from pathlib import Path
+from llm.test_batch_jobs import ask_in_batches
+ask_in_batches(Path(sys.argv[1]), sys.argv[2], 3)
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+FILLERS = {
+    "other lines": b'{"custom_id": "x", "response": "%b"}\n' % (b"a" * (1 << 20)),
+    "one line": b"a" * (1 << 20),
+    "lines again": b"",  # of the requests themselves
+}
+
+
+class LargeResults(BatchApi):
+    """Sends results of 160 MB, before the lines that were asked for where that can be."""
+
+    filler: bytes
+
+    async def _lines(self, job: dict[str, Any], lines: list[dict[str, Any]]) -> web.StreamResponse:
+        own = b"\n" + b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        filler = self.filler or own * ((1 << 20) // len(own))
+        response = web.StreamResponse()
+        await response.prepare(self.request)
+        for _ in range(160):
+            await response.write(filler)
+        await response.write(own)
+        return response
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        self.request = request
+        return await super()._download(request)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+@pytest.mark.parametrize("kind", FILLERS)
+def test_results_of_a_batch_job_are_never_in_memory_together(tmp_path: Path, kind: str) -> None:
+    """Results of 160 MB took more than 500 MB."""
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root.parent / 'src'}"}
+    with LargeResults() as api:
+        api.filler = FILLERS[kind]
+        done = subprocess.run(
+            [sys.executable, "-c", ASK_IN_BATCHES, str(tmp_path / "run"), f"{api.url}/v1#simulated"],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert int(done.stdout.split()[-1]) < 300_000, done.stdout
+    with open_ledger(tmp_path / "run") as ledger:
+        answers = list(ledger.answers())
+    assert [bool(answer.text) for answer in answers] == [True] * 3
 
 
 ASK_64 = """

@@ -118,7 +118,7 @@ def test_bad_sources(tmp_path: Path, rng: np.random.Generator) -> None:
         richter.open(tmp_path / "none")
     with pytest.raises(InputError):
         richter.open(tmp_path).compare()
-    with pytest.raises(InputError, match="The frame has no column that is known as a score"):
+    with pytest.raises(InputError, match="The frame: can't find the column with the scores"):
         richter.open(pl.DataFrame({"x": [1]})).compare()
     plan = tmp_path / "plan.toml"
     CliRunner().invoke(_root, ["plan", "new", "severity", "-o", str(plan)])

@@ -31,7 +31,6 @@ from richter.errors import InputError
 from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stop_when import PATIENCE, StopWhen
 from richter.records import Item
-from richter.severity import estimate_b
 from richter.tables import severity_of
 from richter.tail import tvar
 from richter_audit import inspect as extension
@@ -115,14 +114,13 @@ def test_metrics_take_every_epoch_by_hand() -> None:
     assert extension.severity_rate()(rows)["severity_3_rate"] == 0.25
     assert extension.mean_severity()(rows)["mean_severity"] == 1.0
     assert extension.tail_mean(share=0.25)(rows)["tail_mean"] == 4.0
-    assert math.isnan(extension.slope_b()(rows)["b"])  # too few errors: undefined, not 0
 
 
 def test_grades_in_letters_are_errors_and_no_severities_by_hand() -> None:
     """Of C, I, N and true one half is wrong; how bad is not known, and right answers alone would say 0."""
     rows = [SampleScore(score=Score(value=v), sample_id=str(k)) for k, v in enumerate(("C", "I", "N", True))]
     assert extension.error_rate()(rows)["error_rate"] == 0.5
-    for metric in (extension.mean_severity(), extension.severity_rate(), extension.tail_mean(), extension.slope_b()):
+    for metric in (extension.mean_severity(), extension.severity_rate(), extension.tail_mean()):
         assert all(math.isnan(v) for v in metric(rows).values())
 
 
@@ -138,8 +136,7 @@ def test_no_scorer_of_inspect_ends_an_eval_by_our_metrics(scorer: Any, epochs: E
     ours = [
         make()
         for make in (
-            extension.error_rate, extension.mean_severity, extension.severity_rate, extension.slope_b,
-            extension.tail_mean, extension.tail_shape,
+            extension.error_rate, extension.mean_severity, extension.severity_rate, extension.tail_mean,
         )
     ]  # fmt: skip
     task = Task(
@@ -148,7 +145,7 @@ def test_no_scorer_of_inspect_ends_an_eval_by_our_metrics(scorer: Any, epochs: E
     )  # fmt: skip
     log = run(task, simulated(lambda _: "ANSWER: yes"), tmp_path)
     names = {m.name for s in log.results.scores for m in s.metrics.values()}
-    assert {"error_rate", "mean_severity", "b", "tail_mean", "xi"} <= names
+    assert {"error_rate", "mean_severity", "tail_mean"} <= names
 
 
 def test_resampled_tail_means_are_those_of_the_resamples_by_hand(rng: np.random.Generator) -> None:
@@ -168,26 +165,6 @@ def test_unscored_answers_are_left_out_and_zero_errors_are_bounded() -> None:
     twice = scored([(f"q{i % 59}", 0.0) for i in range(118)])  # the same items again tell no more of other items
     assert extension.error_rate()(twice)["error_rate_high"] == found["error_rate_high"]
     assert all(math.isnan(v) for v in extension.error_rate()([]).values())
-
-
-def test_slope_is_estimate_b_and_epochs_widen_it(rng: np.random.Generator) -> None:
-    values = rng.choice(np.arange(9) / 2, 600, p=[0.4, 0.2, 0.15, 0.1, 0.06, 0.04, 0.03, 0.01, 0.01])
-    once = extension.slope_b()(scored([(str(i), float(v)) for i, v in enumerate(values)]))
-    direct = estimate_b(values, n_resamples=1000, rng=np.random.default_rng(0))
-    assert once["b"] == direct.b
-    assert (once["b_low"], once["b_high"]) == (direct.interval.low, direct.interval.high)
-    # ten identical epochs of each sample: no more information, so about the same width, not a third of it
-    many = extension.slope_b()(scored([(str(i), float(v)) for i, v in enumerate(values) for _ in range(10)]))
-    width = (many["b_high"] - many["b_low"]) / (once["b_high"] - once["b_low"])
-    assert width > 0.6
-
-
-def test_tail_shape_refuses_the_grid_and_fits_continuous_scores(rng: np.random.Generator) -> None:
-    graded = scored([(str(i), float(v)) for i, v in enumerate(rng.integers(0, 9, 500) / 2)])
-    assert math.isnan(extension.tail_shape()(graded)["xi"])
-    values = rng.exponential(size=5000)
-    found = extension.tail_shape()(scored([(str(i), float(v)) for i, v in enumerate(values)]))
-    assert found["xi_low"] < 0 < found["xi_high"]  # exponential exceedances have shape 0
 
 
 @pytest.mark.slow

@@ -122,9 +122,9 @@ def test_a_log_format_is_a_reader_and_a_line(package: Path, grades: Path) -> Non
         before="from richter.interop._tracing",
     )
     line = (
-        '    Format(name="tally log", shapes=_RECORDS, told_by=_has("tally_case", "tally_points"), read=read_tally),\n'
+        '    Format(name="tally log", shapes=_RECORDS, matches=_has("tally_case", "tally_points"), read=read_tally),\n'
     )
-    insert(interop / "_recognise.py", line, before='    Format(name="ACD task"')
+    insert(interop / "_recognise.py", line, before='    Format(name="LangSmith runs"')
     rng, right = np.random.default_rng(2), {}
     for model, chance in (("old", 0.5), ("new", 0.8)):
         points = (rng.random(120) < chance).astype(int)

@@ -283,7 +283,6 @@ def _search() -> dict[str, Any]:
         for k in range(1, 6)
     ]
     category = {"error_rate": 0.2, "interval": interval(0.2, 0.1), "n": 12, "size": 100}
-    pattern = {"paragraphs": 9, "error": 0.9, "error_of_others": 0.4, "adjusted_p_value": 0.01}
     return {
         "strategy": "sea",
         "model": "simulated",
@@ -292,7 +291,6 @@ def _search() -> dict[str, Any]:
         "errors_found": 60,
         "population": {"error_rate": 0.11, "interval": interval(0.11), "n": 40, "size": 1_000},
         "by_category": {f"category {k}": category for k in range(4)},
-        "patterns": [{**pattern, "attributes": {"size": f"under {k},000"}} for k in range(1, 4)],
         "map": [{"x": k % 7, "y": k % 5, "category": f"category {k % 9}", "wrong": 0.5 + k % 2 / 2} for k in range(60)],
     }
 

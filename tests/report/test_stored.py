@@ -25,7 +25,7 @@ TERMS = ("By how much", "Reason to doubt", "Severe errors", "Confidence", "Incon
 FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
     "demo": {
         "heading": ("8.3% against 20.0%",),
-        "severity": ("35.0% (95% CI 24.2% to 47.6%)", "46.7%"),
+        "Severe errors": ("35.0% (95% CI 24.2% to 47.6%)", "46.7%"),
         "calibration": ("36 points", "56% sure"),
         "Inconclusive": ("Rate of severe errors",),
         "Next": ("454",),
@@ -37,15 +37,15 @@ FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
     "ratings": {"heading": ("on a scale of 1 to 5",), "Next": ("richter import",)},
     "board": {
         "By how much": ("simulated 01 leads simulated 05, the closest one it beats: +",),
-        "severity": ("at most 0.499% (simulated 04) to 1.7% (simulated 06)",),
+        "Severe errors": ("(at most 0.499%) for simulated 04; 1.7% (95% CI 0.9% to 3.0%) for simulated 06",),
         "calibration": ("5 of 6", "simulated 06 (76% sure on average, right in 71%)"),
         "Inconclusive": ("Accuracy (11 pairs)", "calibration error (21 pairs)"),
         "Next": ("8,423",),
     },
     "pair": {
         "heading": ("-8.6 to +7.3",),
-        "severity": ("simulated 01: none seen in 150 questions, at most 1.98%",),
-        "calibration": ("36 points (59% sure", "in 70% of the 30 questions"),
+        "Severe errors": ("none seen in 150 questions (at most 1.98%) for simulated 01",),
+        "calibration": ("35.3 points (59% sure", "in 70% of the 30 questions"),
         "Next": ("4,428",),
     },
 }

@@ -1,6 +1,7 @@
 import dataclasses
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,12 +20,13 @@ from richter.severity import (
     Requirement,
     Scores,
     Traffic,
-    check_requirements,
+    ask_requirement,
     clean_answers_needed,
+    decide_requirements,
     deployment_table,
     describe_requirement,
-    expected_loss,
     parse_requirement,
+    requirement_metric,
 )
 from richter.stats import clopper_pearson, wilson
 from severity.studies_by_hand import study_of
@@ -124,19 +126,6 @@ def test_weighted_upper_limit_covers_recovers_truth(rates: tuple[float, float], 
     assert hits / trials >= 0.95 - 2 * 0.0109  # it is conservative; two binomial errors of slack
 
 
-def test_expected_loss_by_hand() -> None:
-    scores = [0] * 90 + [1.0] * 6 + [2.5] * 3 + [4.0]
-    loss = expected_loss(scores, {1.0: 10, 2.0: 100, 4.0: 5000})
-    assert loss.per_answer == pytest.approx((6 * 10 + 3 * 100 + 5000) / 100)
-    assert loss.interval.low < loss.per_answer < loss.interval.high
-    assert loss.costs[3.5] == 100
-    # a dear level never seen still counts in the upper limit
-    assert expected_loss([0] * 100, {4.0: 5000}).interval.high > 100
-    for costs in ({}, {3.0: -1}, {3.0: 0}, {3.0: math.nan}):
-        with pytest.raises(InputError, match="Costs"):
-            expected_loss(scores, costs)
-
-
 @given(st.integers(0, 40), st.integers(1, 60))
 def test_rates_fall_with_severity(events: int, clean: int) -> None:
     rng = np.random.default_rng(events)
@@ -165,6 +154,13 @@ def test_requirements_are_read(text: str, severity: float, rate: float) -> None:
 def test_bad_requirements_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         parse_requirement(text)
+
+
+def check_requirements(
+    rules: Sequence[Requirement], table: Callable[[str, float], DeploymentTable], names: Sequence[str]
+) -> tuple[Claim, ...]:
+    asked = [ask_requirement(rule, name, functools.partial(table, name)) for rule in rules for name in names]
+    return decide_requirements(asked)
 
 
 def check(scores: dict[str, list[float]], *rules: str, traffic: Traffic | None = None) -> tuple[Claim, ...]:
@@ -348,3 +344,29 @@ def test_room_beside_what_no_item_covers_by_hand(limit: float, uncovered: float,
 
 def test_a_limit_below_one_in_a_million_is_read() -> None:
     assert parse_requirement("severity>=3 below 0.5 per million").per_million == 0.5
+
+
+def test_the_estimate_of_a_requirement_counts_what_no_item_covers_as_free_of_events_by_hand() -> None:
+    rule = "severity>=3 below 200000 per million"
+    (seen,) = check_requirements([parse_requirement(rule)], answers(3000, 6, TENTH_UNSEEN), ["m"])
+    assert (seen.estimate, seen.values) == (pytest.approx(0.9 * 2000), (pytest.approx(0.9 * 2000),))
+    (unseen,) = check_requirements([parse_requirement(rule)], answers(3000, 0), ["m"])
+    assert (unseen.estimate, unseen.values) == (0.0, (0.0,))
+    assert requirement_metric(parse_requirement(rule)).amount(120.0) == "120"
+
+
+def test_a_requirement_that_is_met_beside_what_no_item_covers_says_nothing_more_by_hand() -> None:
+    """Poisson's limit of none in 3,000 is 999 per million, 899 of all: less than the 1,000 that are left."""
+    rule = parse_requirement("severity>=3 below 101000 per million")
+    (claim,) = check_requirements([rule], answers(3000, 0, TENTH_UNSEEN), ["m"])
+    assert (claim.verdict, claim.notes) == (Verdict.VERIFIED, ())
+
+
+def test_a_limit_that_is_reached_without_an_event_asks_for_more_answers() -> None:
+    row = SimpleNamespace(lower=0.0, upper=100.0, count=0, n=9, per_million=None, interval=None)
+    table: Any = SimpleNamespace(
+        at=lambda _: row, uncovered=0.0, basis="the judge's grades", level=0.95, groups=None, weighted=False
+    )
+    (claim,) = check_requirements([Requirement(severity=3.0, per_million=100)], lambda *_: table, ["m"])
+    assert claim.verdict is Verdict.UNDECIDED
+    assert claim.needed is not None

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from helpers.trials import fewest_hits, n_trials
-from richter.severity import human_corrected_table
+from richter.severity import human_corrected_rates
 from severity.laws import geometric
 
 
@@ -18,7 +18,7 @@ def test_human_labels_reach_the_limits(rng: np.random.Generator) -> None:
     labels = np.full(n, np.nan)
     some = rng.permutation(n)[:1500]
     labels[some] = truth[some]
-    table = human_corrected_table(judged, labels)
+    table = human_corrected_rates(judged, labels)(0.95)
     row = table.at(3.0)
     actual = np.mean(truth >= 3) * 1e6
     assert table.basis == "corrected by 1500 human labels"
@@ -36,7 +36,7 @@ def test_human_corrected_limits_cover_recovers_truth(rng: np.random.Generator) -
         truth = draw(rng, 2000, 0.3, 0.4)
         judged = np.where((truth >= 3) & (rng.random(2000) < 0.4), 1.0, truth)
         labels = np.where(rng.random(2000) < 0.2, truth, np.nan)
-        row = human_corrected_table(judged, labels).at(3.0)
+        row = human_corrected_rates(judged, labels)(0.95).at(3.0)
         above += row.upper >= rate
         below += row.lower <= rate
     print(f"one-sided 95% limits cover {above / trials:.3f} and {below / trials:.3f}")

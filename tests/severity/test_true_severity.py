@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from helpers.trials import fewest_hits, n_trials
 from richter.errors import TooFewErrors
 from richter.severity import (
-    human_corrected_table,
+    human_corrected_rates,
     severity_by_labels,
     true_difference,
 )
@@ -29,7 +29,7 @@ def test_the_rare_safe_rate_is_never_of_zero_width() -> None:
     judged = np.zeros(5000)
     labels = np.full(5000, np.nan)
     labels[:60] = 0.0
-    row = human_corrected_table(judged, labels).at(3.0)
+    row = human_corrected_rates(judged, labels)(0.95).at(3.0)
     assert row.per_million is None
     assert row.interval.high > 30_000  # 60 labels without an event: about 3 / 60 at most
     assert row.upper > row.interval.low

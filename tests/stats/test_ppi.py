@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, t
 
+from helpers.trials import fewest_hits, n_trials
 from richter.errors import InputError, TooFewErrors
 from richter.stats import (
     clopper_pearson,
@@ -19,7 +20,6 @@ from richter.stats import (
     ppi_difference,
     ppi_mean,
     ppi_rate,
-    ppi_rates,
     screen,
 )
 
@@ -92,7 +92,7 @@ def test_no_positive_label_is_a_bound_not_zero(rng: np.random.Generator) -> None
     judge = rng.choice(GRID, 2000)
     labels = np.full(2000, np.nan)
     labels[:60] = 0.0
-    for found in (*ppi_rates(labels, judge).values(), ppi_mean(labels, judge)):
+    for found in (*(ppi_rate(labels, judge, at) for at in (0.5, 1.0, 2.0, 3.0, 4.0)), ppi_mean(labels, judge)):
         assert found.interval.low == 0
         assert found.interval.high > 0.01
 
@@ -113,6 +113,53 @@ def test_rare_rates_are_covered_under_the_pages_design(rate: float, each: int, r
         above += ppi_rate(labels, judge, 2.0, strata=strata, side="upper").interval.high < rate
     assert covered / runs >= 0.88
     assert max(below, above) / runs <= 0.12
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(("rate", "each"), [(0.01, 12), (0.01, 60), (0.03, 12), (0.03, 60)])
+def test_a_mean_of_rare_severities_over_bands_recovers_truth(rate: float, each: int, rng: np.random.Generator) -> None:
+    """12 labels of the answers that a judge passes are often all 0: 0.90 were covered, and too high means missed."""
+    runs, covered = n_trials(1200), 0
+    for _ in range(runs):
+        human, judge = simulated(6000, rate, rng)
+        strata = bands(judge)
+        found = ppi_mean(drawn(human, strata, each, rng), judge, strata=strata).interval
+        covered += 3 * rate + 0.15 * (1 - rate) in found
+    assert covered >= fewest_hits(runs, 0.95)
+
+
+def test_a_stratum_of_like_labels_may_hold_what_others_show_by_hand() -> None:
+    """80 passed with 8 labels of 0, 20 flagged with 4 labels of 1 and 4 of 3; the judge says nothing within strata."""
+    passed = np.arange(100) < 80
+    human = np.full(100, np.nan)
+    human[:8], human[80:88] = 0.0, np.repeat([1.0, 3.0], 4)
+    found = correction_interval(correct_by_labels(human, np.where(passed, 0.0, 2.0), strata=passed.astype(int)))
+
+    def reach(labels: np.ndarray, above: bool) -> float:
+        """From a stratum's mean to its limit, of a Beta with the moments of its labels and one unseen."""
+        off, end = (8 / 7, 4.0) if above else (-8 / 7, 0.0)
+        unseen = np.array([np.clip(labels.mean() + off, 0, 4), end]) / 4
+        middle, square = ((np.sum((labels / 4) ** p) + [0.9, 0.1] @ unseen**p) / 9 for p in (1, 2))
+        size = middle * (1 - middle) / ((square - middle**2) / 10) - 1
+        return abs(4 * beta.ppf(0.975 if above else 0.025, middle * size, (1 - middle) * size) - labels.mean())
+
+    between = 1.96**2 * (80 * 0.4**2 + 20 * 1.6**2) / 100**2
+    flagged = np.repeat([2 - 8 / 7, 2 + 8 / 7], 4)
+    assert found.low == pytest.approx(0.4 - math.sqrt((0.2 * reach(flagged, False)) ** 2 + between), abs=1e-4)
+    above = (0.8 * reach(np.zeros(8), True)) ** 2 + (0.2 * reach(flagged, True)) ** 2
+    assert found.high == pytest.approx(0.4 + math.sqrt(above + between), abs=1e-4)
+
+
+@pytest.mark.parametrize("levels", [(0.0, 4.0), (1.0, 3.0)])
+def test_a_stratum_with_one_label_is_counted(levels: tuple[float, float]) -> None:
+    """Beside strata with many labels a single label was refused as too few; of rates and of graded labels."""
+    strata = np.repeat([0, 1], [100, 4])
+    human = np.full(104, np.nan)
+    human[:40], human[100] = np.tile(levels, 20), 2.0
+    one = correct_by_labels(human, np.zeros(104), strata=strata)
+    assert one.estimate == pytest.approx(2.0)
+    assert one.labels == 41
+    assert correction_interval(one).half_width < 1.5
 
 
 def test_a_difference_is_second_minus_first_and_keeps_pairs(rng: np.random.Generator) -> None:

@@ -403,7 +403,7 @@ def test_another_schema_and_a_newer_ledger(url: str) -> None:
     run = run_place(url).name
     sql(url, f"INSERT INTO \"{run}\".migrations VALUES ('from the future', 0)")
     for mode in ("read", "write"):
-        with pytest.raises(LedgerNewer, match=f"schema {len(schema.MIGRATIONS) + 1}"):
+        with pytest.raises(LedgerNewer, match=f"schema {schema.NEWEST + 1}"):
             open_ledger(url, mode=mode)
     sql(url, f'CREATE SCHEMA "{run}x"; CREATE TABLE "{run}x".migrations (id int)')
     for mode in ("read", "write"):
@@ -411,15 +411,17 @@ def test_another_schema_and_a_newer_ledger(url: str) -> None:
             open_ledger(f"{url}x", mode=mode)
 
 
-def test_an_older_schema_is_named_and_migrated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_schema_of_the_first_release_opens_and_is_migrated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
-        before.setattr(driver, "MIGRATIONS", schema.MIGRATIONS[:2])
+        before.setattr(driver, "NEWEST", schema.RELEASED)
+        before.setattr(driver, "migrations_after", lambda version: list(schema.migrations_after(version))[:1])
         open_ledger(url, mode="write").close()
-    with pytest.raises(LedgerError, match=r"has the old schema 2\. Any writing command"):
-        open_ledger(url)
+    with open_ledger(url) as ledger:
+        assert ledger.step_ratings() == []
+        assert ledger._database.version == schema.RELEASED
     with open_ledger(url, mode="write") as ledger:
         assert claim(ledger, 1) == ["ours"]
-        assert len(ledger._rows("SELECT * FROM migrations")) == len(schema.MIGRATIONS)
+        assert len(ledger._rows("SELECT * FROM migrations")) == schema.NEWEST
 
 
 def test_many_processes_make_the_tables_at_once(url: str) -> None:

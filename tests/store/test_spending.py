@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import contextlib
 import dataclasses
 import random
 import shutil
@@ -16,7 +17,7 @@ from helpers.billing import BillingServer, run_schedule
 from helpers.postgres import PostgresServer
 from helpers.raw_server import RawApi, http, reply
 from llm.test_http import ask_prompts
-from richter.errors import BudgetExhausted, LedgerLocked, StorageError
+from richter.errors import BudgetExhausted, LedgerError, LedgerLocked, StorageError
 from richter.models import Price
 from richter.records import Answer
 from richter.store import (
@@ -26,6 +27,7 @@ from richter.store import (
     Limits,
     Room,
     Usage,
+    check_integrity,
     open_ledger,
     run_part,
     run_used,
@@ -34,7 +36,6 @@ from richter.store import (
 )
 from richter.store import _sqlite as files
 from richter.store import _workers as shared
-from richter.store._schema import APPLICATION_ID, MIGRATIONS
 
 BOUND = Usage(calls=1, tokens=100, money_usd=0.5)
 
@@ -139,25 +140,35 @@ def test_a_run_and_its_parts_are_asked_for_by_one_process(tmp_path: Path) -> Non
         assert [r.granted for r in hold(part, "d", limits=Limits(money_usd=9.0, own_calls=1))] == [False]
 
 
-@pytest.mark.parametrize("schema", [2, 4])
-def test_an_older_run_opens_and_its_spending_counts(tmp_path: Path, schema: int) -> None:
-    db = sqlite3.connect(tmp_path / "ledger.sqlite")  # as the version before the journal made it
-    db.create_function("clock", 0, lambda: 0.0)
-    for number, (name, script) in enumerate(MIGRATIONS[:schema], 1):
-        db.executescript(f"{script} INSERT INTO migrations VALUES ('{name}', 0); PRAGMA user_version={number};")
-    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    for key, money in (("a", 0.5), ("b", 0.25)):
-        db.execute("INSERT INTO calls VALUES (?, 'm', '{}', 't', '', NULL, NULL, 3, 2, ?, NULL, 0)", (key, money))
-    db.commit()
+def test_a_run_of_the_first_release_opens_and_its_spending_counts(tmp_path: Path) -> None:
+    """Its tables and rows are as the code of 0.1.0 wrote them."""
+    db = sqlite3.connect(tmp_path / "ledger.sqlite")
+    db.executescript((Path(__file__).parent / "ledger_0_1_0.sql").read_text(encoding="utf-8"))
     db.close()
     with open_ledger(tmp_path) as reader:
-        assert reader.used() == Usage(2, 10, 0.75)
-        assert reader.spent().calls == 2
-        assert reader.unsettled().cut_off == 0
-        assert reader.grades() == reader.confidences() == []  # there were none
+        assert reader.used() == Usage(3, 207, 1.25)
+        assert reader.spent().calls == 3
+        left = reader.unsettled()
+        assert (left.cut_off, left.failed, left.tokens) == (1, 1, 200)
+        assert [a.text for a in reader.answers("old") if not a.error] == ["yes"]
+        assert [r.severity for r in reader.ratings()] == [1.5]
+        assert reader.step_ratings() == list(reader.trajectories()) == []  # it had none
     with open_ledger(tmp_path, mode="write") as ledger:
-        assert ledger.used() == Usage(2, 10, 0.75)
-        assert [r.granted for r in hold(ledger, "a", limits=Limits(money_usd=1.0))] == [False]
+        assert ledger.used() == Usage(3, 207, 1.25)
+        assert [r.granted for r in hold(ledger, "d", limits=Limits(money_usd=1.5))] == [False]
+    with open_ledger(tmp_path) as reader:
+        assert reader.step_ratings() == []
+    assert check_integrity(tmp_path).sound
+
+
+@pytest.mark.parametrize("version", [1, 5])
+def test_a_run_from_before_the_first_release_is_refused(tmp_path: Path, version: int) -> None:
+    open_ledger(tmp_path, mode="write").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as db:
+        db.execute(f"PRAGMA user_version={version}")
+    for mode in ("read", "write"):
+        with pytest.raises(LedgerError, match=f"schema {version} from before 0.1.0"):
+            open_ledger(tmp_path, mode=mode)
 
 
 def test_no_call_is_paid_for_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from richter.errors import InputError
 from richter.interop import FIELDS, bears_on_claims
 from richter.records import Answer, Condition, Item, Note, Rating, of_kind
 from richter.store import Call, open_ledger
-from richter.tables import KEY, Dataset, ReadOptions, outcomes, severity_of
+from richter.tables import KEY, Dataset, ReadOptions, judges_of, outcomes, severity_of, write_tables
 
 TWO = ("old", "new")
 N = 24
@@ -336,6 +336,36 @@ def test_a_chance_alone_beside_labels_is_read_and_without_labels_it_is_named() -
     assert all(name in unused(bare) for name in ("stratum", "inclusion"))
 
 
+def rated(field: str, texts: bool) -> pl.DataFrame:
+    """A judge's row of 40 answers, people's of ten with the wrong ones turned about; only a judge's row has a text."""
+    rows = []
+    for name in ("old", "new"):
+        for i in range(40):
+            right = int(i % 4 > 0)
+            rows.append((f"q{i}", name, f"text {i}" if texts else None, "gpt-judge", "judge", right, None, None))
+            if i % 4 == 0:
+                rows += [(f"q{i}", name, None, rater, "human", 1, "flagged", 0.5) for rater in ("anna", "ben")]
+    names = ["item", "condition", "answer", "rater", "kind", field, "stratum", "inclusion"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_peoples_rows_beside_a_judges_are_labels_and_no_further_repeats(texts: bool) -> None:
+    """`correct` by judges and people in one column was averaged, so that people's grades counted as the judge's."""
+    tables = read_tables(rated("correct", texts))
+    found = tables.answers.filter(pl.col("human").is_not_null())
+    assert (len(tables.answers), len(found), found["human"].unique().to_list()) == (80, 20, [1.0])
+    assert tables.scores["value"].mean() == pytest.approx(0.75)
+    assert (found["layer"].unique().to_list(), found["inclusion"].unique().to_list()) == (["flagged"], [0.5])
+    assert tables.graded_by == ("gpt-judge",)
+
+
+def test_ratings_without_a_text_are_ratings_too() -> None:
+    """Rows without an answer's text were left out where other rows have one: people's labels, or blank answers."""
+    tables = read_tables(rated("severity", texts=True))
+    assert sorted(tables.ratings.group_by("kind").len().rows()) == [("human", 40), ("judge", 80)]
+
+
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5, 30.0])
 def test_chances_that_are_none_are_refused_with_the_number_of_rows(wrong: float) -> None:
     frame = labelled().with_columns(
@@ -417,6 +447,14 @@ def test_the_model_that_graded_is_a_fact(name: str) -> None:
     two = read_tables(crossed(**{name: lambda i, c: "smol" if c == "old" else "gemma"}))
     assert two.graded_by == ("smol", "gemma")
     assert unused(two) == ""
+
+
+def test_a_run_keeps_which_models_graded_its_table(tmp_path: Path) -> None:
+    """The run of a table that a judge graded read as graded by nobody in particular: its claims lost their mark."""
+    for k, grade in enumerate((lambda i, c: "mistral-large", lambda i, c: "smol" if c == "old" else "gemma")):
+        tables = read_tables(crossed(graded_by=grade))
+        write_tables(tables, tmp_path / f"run{k}")
+        assert judges_of(read_tables(tmp_path / f"run{k}"), "accuracy") == judges_of(tables, "accuracy") != ()
 
 
 def test_people_grades_and_remarks_are_no_models_that_graded() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import genpareto, norm, t
 
 from richter.errors import InputError, TooFewErrors
-from richter.tail import fit_gpd, gpd_tvar, tvar
+from richter.tail import fit_gpd, tvar
 from richter.tail._gpd import interval_by_group
 from tail.simulated import gpd
 
@@ -215,26 +215,6 @@ def test_tvar_by_hand() -> None:
     assert tvar([0, 0, 1, 1], q=0.25) == pytest.approx(2 / 3)  # the tie at the quantile enters with its fraction
     assert tvar([1.0, math.inf], q=0.5) == math.inf
     assert tvar(np.arange(5), q=0.0) == 2
-
-
-def test_gpd_tvar_against_integral(rng: np.random.Generator) -> None:
-    from scipy.integrate import quad
-
-    for xi in (-0.3, 0.0, 0.4):
-        fit = fit_gpd(gpd(500, xi, 1.0, rng))
-        law = genpareto(fit.xi, loc=3.0, scale=fit.sigma)
-        # above the 0.95 quantile u = 3 the q quantile of all is the (q - 0.95) / 0.05 quantile of the law
-        for q in (0.95, 0.99):
-            level = (q - 0.95) / 0.05
-            expected = quad(law.ppf, level, 1)[0] / (1 - level)
-            assert gpd_tvar(fit, q=q, threshold=3.0, threshold_q=0.95) == pytest.approx(expected, rel=1e-5)
-
-
-def test_gpd_tvar_of_a_tail_without_a_mean_is_infinite(rng: np.random.Generator) -> None:
-    fit = fit_gpd(gpd(500, 1.6, 1.0, rng))
-    assert gpd_tvar(fit, q=0.99, threshold=1.0, threshold_q=0.95) == math.inf
-    with pytest.raises(InputError, match="says nothing there"):
-        gpd_tvar(fit, q=0.9, threshold=1.0, threshold_q=0.95)
 
 
 def test_no_fit_is_worse_than_the_best_of_three_starts_against_scipy() -> None:

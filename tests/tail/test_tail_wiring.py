@@ -89,6 +89,25 @@ def test_how_the_file_was_read_and_its_notes_stand_in_the_report(rng: np.random.
         study_column(path, column="other")
 
 
+@pytest.mark.parametrize(
+    ("column", "better", "end"), [("nll", None, "lower"), ("quality", None, "lower"), ("quality", "higher", "higher")]
+)
+def test_the_reading_says_which_end_the_tail_takes_for_the_good_one(
+    column: str, better: Any, end: str, rng: np.random.Generator
+) -> None:
+    found = study(scored(rng).rename({"nll": column}), column=column, reading=ReadOptions(better=better, confirm=True))
+    assert found.understood.endswith(f"from column {column}, {end} is better")
+    is_told = any("is taken as worse" in note for note in found.study.notes)
+    assert is_told is (column == "quality" and better is None)
+
+
+def test_faults_of_0_and_1_keep_their_direction_in_a_tail() -> None:
+    """The name says that 1 is a fault: it stays 1, the worse end, in the tail that is studied."""
+    frame = pl.DataFrame({"item": range(400), "condition": "a", "toxic": [float(k % 50 == 0) for k in range(400)]})
+    found = study_column(frame, column="toxic", reading=ReadOptions(confirm=True))
+    assert found.study.conditions["a"].mean == pytest.approx(0.02)
+
+
 def test_the_papers_own_exceedances_leave_g3_open_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """1,500 of 30,000 prompts are above the paper's 500 and under the 1,570 of its eq. 2."""
     a, b = draw_pair(30_000, 0.3, rng=np.random.default_rng(0))

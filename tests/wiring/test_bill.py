@@ -13,6 +13,7 @@ import richter
 from richter.cli._main import _root
 from richter.errors import InputError
 from richter.stats import Floats
+from richter.words import describe_verdict
 
 ITEMS = 120
 
@@ -110,3 +111,33 @@ def test_a_bill_of_nothing_is_blocked_everywhere(tmp_path: Path) -> None:
         CliRunner().invoke(
             _root, ["size", str(path), "old", "new", "--on", "money", "--margin", "10%"], catch_exceptions=False
         )
+
+
+@pytest.mark.parametrize("options", [["--on", "money"], ["--on", "money", "--margin", "5pt"], ["--tried", "12"]])
+def test_a_page_asks_what_the_comparison_asked(costs: tuple[Path, float], tmp_path: Path, options: list[str]) -> None:
+    """The command that a comparison names next has its main measure, its margins and its attempts."""
+    compared, page = tmp_path / "compared.json", tmp_path / "page.json"
+    invoke("compare", costs[0], *options, "--json", compared)
+    invoke("report", costs[0], *options, "-o", tmp_path / "page.html", "--json", page)
+    own, other = (json.loads(path.read_text())["claims"] for path in (compared, page))
+    keys = ("measure", "verdict", "interval", "p_adjusted", "sentence", "primary")
+    of_pairs = [c for c in other if len(c["conditions"]) == 2]
+    assert [{k: c[k] for k in keys} for c in of_pairs] == [{k: c[k] for k in keys} for c in own]
+    for path in (compared, page):
+        assert invoke("verify", path, costs[0])[0] == 0
+        assert ("12 attempts" in path.read_text()) == ("--tried" in options)
+    assert "is_trade" not in page.read_text()
+    _, text = invoke("compare", costs[0], *options)
+    assert "12 attempts" in text or "--tried" not in options
+
+
+def test_a_trade_that_costs_more_is_worse_and_says_so(costs: tuple[Path, float], tmp_path: Path) -> None:
+    """Refuted by its cost, whatever the sign of the quality: no surface calls it better."""
+    _, text = invoke("compare", costs[0], "--on", "money", "--margin", "20pt", "--md", tmp_path / "c.md")
+    assert text.startswith("new is more expensive than old (120 questions). Accuracy: ")
+    claim = richter.open(costs[0]).compare(on="money", margin=0.2).claims[0]
+    assert claim.is_trade
+    assert claim.verdict.value == "refuted"
+    assert describe_verdict(claim) == "worse"
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(0.95)  # either part alone refutes it, at half of the error

@@ -380,7 +380,11 @@ def test_sentences_of_trades_by_hand() -> None:
     cheaper = normal(-0.1, relative=True)
     spans = "Accuracy: +5.0 points (90% CI +3.4 to +6.6). Dollars per answer: -10.0% (90% CI -11.6 to -8.4)."
     assert of(normal(0.05), cheaper) == f"{words} (400 questions). {spans}"
-    assert of(normal(-0.09), cheaper).startswith(f"It is false that {words} ")
+    lost = "new is more than 2 points worse than old"
+    assert of(normal(-0.09), cheaper).startswith(f"{lost} (400 questions). Accuracy: -9.0 points (95% CI ")
+    dearer = normal(0.1, relative=True)
+    assert of(normal(0.05), dearer).startswith("new is more expensive than old (400 questions). ")
+    assert of(normal(-0.09), dearer).startswith(f"new is more expensive than old and {lost.removeprefix('new is ')} (")
     assert of(normal(-0.02), cheaper).startswith(f"Inconclusive (accuracy): {words} ")
     assert of(normal(0.05), normal(-0.001, relative=True)).startswith(f"Inconclusive (dollars per answer): {words} ")
     assert of(normal(0.05, judged=UNCHECKED), cheaper).startswith(f"By the judge's grades, {words} ")

@@ -16,7 +16,7 @@ from richter.report import figures
 from richter.report._claim_list import claim_rows, pair_matrix
 from richter.report._first_screen import changes_of, first_screen
 from richter.report._markdown import interval_bar
-from richter.report._measure_table import measure_table
+from richter.report._measure_table import leaders_on, measure_table
 from richter.words import describe_raters, first_lines, side
 from richter.words._page_texts import describe_severe_rates, describe_worst_group
 
@@ -307,9 +307,8 @@ def test_a_board_is_listed_best_first_and_severity_names_both_ends_by_hand() -> 
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
     assert [row["name"] for row in first_screen(whole)["table"]["rows"]] == ["b", "d", "c", "a"]
-    assert describe_severe_rates(whole) == (
-        "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe means 3 or more on a scale of 0 (right) to 4 "
-        "(dangerous or made up)."
+    assert describe_severe_rates(whole["conditions"]) == (
+        "1.0% for a; 4.0% for d. Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
     )
 
 
@@ -333,8 +332,20 @@ def test_whether_it_knows_is_said_in_words_by_hand(
     found = {"estimate": estimate, "interval": span, "n": 60, "what": "x", "sure": sure, "right": right}
     told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
     words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
-    averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)."
-    assert words["Confidence"] == text + averages
+    averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)"
+    error = f", calibration error {100 * estimate:.1f} points (95% CI {100 * low:.1f} to {100 * high:.1f})"
+    assert words["Confidence"] == f"{text}{averages}{error if ' by about ' in text else ''}."
+
+
+def test_who_leads_on_a_measure_is_none_that_another_beats_by_hand() -> None:
+    def claim(first: str, second: str, side: str, measure: str = "accuracy") -> dict:
+        return {"conditions": [first, second], "side": side, "measure": measure}
+
+    claims = [claim("a", "b", "worse"), claim("b", "c", "worse"), claim("a", "d", "open"), claim("d", "c", "worse")]
+    whole = {"claims": [*claims, claim("a", "b", "better", "mean_score"), claim("a", "b", "open", "ece")]}
+    assert leaders_on(whole, "accuracy") == {"a", "d"}  # b is beaten by a, c by b and d
+    assert leaders_on(whole, "mean_score") == {"b"}
+    assert leaders_on(whole, "ece") == leaders_on(whole, "latency") == set()
 
 
 def test_draws_with_settings_of_their_own_speak_for_their_condition() -> None:

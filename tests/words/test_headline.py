@@ -88,6 +88,8 @@ def test_counts_are_what_everybody_counts_by_hand() -> None:
     assert describe_counts(wrong, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
     shares = dataclasses.replace(made, values=(0.6651, 0.74))  # means of repeats are not counts
     assert describe_counts(shares, (38, 23)) == "new is right in 74.0% of its answers, old in 66.5%."
+    corrected = dataclasses.replace(made, labels=8)  # nobody counted these: the correction may land on whole numbers
+    assert describe_counts(corrected, (38, 23)) == "new is right in 74.0% of its answers, old in 66.5%."
     assert describe_counts(dataclasses.replace(made, values=(None, 0.74))) == ""
 
 
@@ -409,3 +411,41 @@ def test_a_measure_that_only_an_unchecked_judge_gave_is_never_a_fact() -> None:
     said_once = answer(all_judged, conditions=("old", "new"))
     assert said_once.startswith("By the judge's grades, inconclusive")
     assert said_once.endswith(f"{loss}. Graded by judge-x.")
+
+
+def test_a_pair_without_a_main_claim_says_who_leads_in_its_headline_only() -> None:
+    beside = [shown("mean_severity", -0.3, primary=False)]
+    assert first_lines(beside, conditions=PAIR).others == ""
+    assert first_lines(beside, conditions=PAIR).headline.startswith("new is less severe over all answers than old")
+
+
+@pytest.mark.parametrize(("measure", "best"), [("accuracy", ("b", "c")), ("error_rate", ("a", "b"))])
+def test_the_best_pair_is_the_one_whose_sizes_are_said_by_hand(measure: str, best: tuple[str, str]) -> None:
+    """Values of 0.1, 0.2 and 0.9: less is better of an error rate."""
+    values = {"a": 0.1, "b": 0.2, "c": 0.9}
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    claims = [
+        claim(
+            measure, 0.0, Verdict.UNDECIDED, conditions=pair, values=tuple(values[n] for n in pair), units=100,
+            min_detectable_difference=0.2, sizes=(SizeStep(difference=0.05, units=1000),),
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    assert first_lines(claims, conditions=("a", "b", "c")).sizes.startswith(f"Between {best[0]} and {best[1]}, you can")
+
+
+def test_four_that_lead_are_named_and_of_five_the_first_three_by_hand() -> None:
+    def text(names: str) -> str:
+        return answer([shown("accuracy", -0.1, conditions=(n, "z")) for n in names], conditions=(*names, "z"))
+
+    assert "a, b, c and d all beat z" in text("abcd")
+    assert "a, b, c, d and 1 more" in text("abcde")
+
+
+def test_a_condition_whose_pair_with_the_control_is_blocked_could_not_be_compared() -> None:
+    blocked = {"conditions": ("base", "b"), "verdict": Verdict.BLOCKED, "blocked_by": "raters", "estimate": None}
+    good = shown("accuracy", 0.1, conditions=("base", "a"))
+    claims = [good, dataclasses.replace(good, **blocked)]
+    assert answer(claims, conditions=("base", "a", "b"), control="base") == (
+        "On accuracy, compared with base: a is better; b could not be compared."
+    )

@@ -6,10 +6,10 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter.audit._calibration_audit import *
-    from richter.audit._calibration_map import *
     from richter.audit._calibration_pipeline import *
     from richter.audit._calibration_results import *
     from richter.audit._comparison import *
+    from richter.audit._drawn_questions import *
     from richter.audit._floors_audit import *
     from richter.audit._gate_check import *
     from richter.audit._judge_trust import *

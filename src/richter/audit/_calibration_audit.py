@@ -165,7 +165,7 @@ def calibration_rows(tables: Dataset, *, stated: bool = False) -> pl.DataFrame:
 
 
 def measure_phase(
-    source: Source | Dataset, *, rng: np.random.Generator, runs: int = 100, level: float = DEFAULT_LEVEL
+    source: Source | Dataset, *, rng: np.random.Generator, runs: int, level: float = DEFAULT_LEVEL
 ) -> dict[str, tuple[cal.PhasePoint, ...]]:
     """`phase_transition` of every condition that has graded answers with a confidence."""
     frame = calibration_rows(source if isinstance(source, Dataset) else read_draws(source))

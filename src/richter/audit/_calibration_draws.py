@@ -53,7 +53,6 @@ def study_draws(name: str, part: pl.DataFrame, options: Options) -> DrawsConditi
         classes=how,
         margins=cal.regimes(pool),
         notes=tuple(notes),
-        early_stopping=cal.stop_early(pool) if pool.draws.max() > 1 else None,
         draws_needed=_needed(pool, part, options),
     )
     if np.isnan(pool.correct).all():

@@ -121,7 +121,6 @@ class StudyFields(TypedDict, total=False):
 
     miscalibration: cal.Miscalibration | None
     scores: cal.ConfidenceScores
-    curve: Sequence[cal.CurvePoint]
     safe: cal.SafeThreshold
 
 
@@ -134,7 +133,6 @@ class DrawsFields(StudyFields):
     sem2: cal.EceResult | None
     verbalised: cal.Verbalised | None
     regimes: dict[str, int]
-    recalibration: cal.RecalibrationAdvice | None
     difficulty: Difficulty
     notes: list[str]
 
@@ -159,7 +157,6 @@ class DrawsCondition(CalibrationCondition):
     strata: tuple[cal.Stratum, ...] = ()
     bounds: tuple[cal.Bound, ...] = ()
     draws_needed: cal.DrawsNeeded | None = None
-    early_stopping: cal.EarlyStopping | None = None
     sensitivity: Mapping[str, Grouped] = dataclasses.field(default_factory=dict)
     grouping_quality: GroupingQuality | None = None  # offline classes against the given ones
     agreement: cal.AgreementGap | None = None  # how often answers agree and are right, which decides the claim
@@ -180,13 +177,12 @@ class DrawsCondition(CalibrationCondition):
             "sem2": None if sem is None else sem.sem2,
             "verbalised": self.stated,
             "regimes": {"large": self.margins.large, "low": self.margins.low, "jensen": self.margins.jensen},
-            "recalibration": None if study is None else study.recalibration,
             "difficulty": {"auroc": self.difficulty_auroc, "hardest": self.hardest},
             "notes": [*(sem.notes if sem else ()), *(study.cannot if study else ()), *self.notes],
         }
         if study is not None:
             fields |= {"miscalibration": study.miscalibration, "scores": study.scores}
-            fields |= {"curve": study.curve, "safe": study.safe}
+            fields |= {"safe": study.safe}
         return fields
 
 

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -64,8 +64,10 @@ from richter.floors import ConditionSummary, summarise_condition
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import RATERS_APART, Dataset, item_codes
-from richter.tail import TailPlan
 from richter.words import FirstLines, first_lines
+
+if TYPE_CHECKING:
+    from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
@@ -145,6 +147,11 @@ class Page:
     quality: str
     questions: tuple[Question, ...]
     trades: bool
+
+    @property
+    def trade_measure(self) -> str:
+        """What the questions on both parts of a trade are called."""
+        return f"{self.quality} and {self.main}"
 
 
 def page_questions(
@@ -264,7 +271,7 @@ def compare_tables(
     trust_labels: bool = False,
     unpaired: bool = False,
     one_family: bool = False,
-    tail_plan: TailPlan | None = None,
+    tail_plan: "TailPlan | None" = None,
     directed: bool | None = None,
     more: Sequence[Asked] = (),
     tried: int = 1,
@@ -293,6 +300,7 @@ def compare_tables(
         trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
+    data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     if suite is not None:
         _check_suite(dataset, suite)
@@ -305,12 +313,12 @@ def compare_tables(
         asked = [*_trades(asked, page), *asked]
     asked += more
     joint = None if control is None else joint_law_of(dataset, asked, policy)
-    claims = decide(
-        asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
-    )
+    claims = decide(asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=data_hash, seed=seed)
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
+    asks_costs = any(metric_of(dataset, q.measure).is_cost for q in page.questions)
+    of_data = [n for n in dataset.notes if not (asks_costs and of_kind([n], "costs"))]
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
     pairs = _pair_notes(dataset, asked, page)
     is_board = control is None and not page.trades
@@ -332,9 +340,9 @@ def compare_tables(
         n_resamples=n_resamples,
         understood=dataset.understood,
         basis=dataset.basis,
-        data_hash=dataset.data_hash,
+        data_hash=data_hash,
         seed=seed,
-        notes=tuple(dict.fromkeys((*dataset.notes, *notes, *tail_notes))),
+        notes=tuple(dict.fromkeys((*of_data, *notes, *tail_notes))),
         options={
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
             "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
@@ -392,7 +400,7 @@ def _trades(asked: Sequence[Asked], page: Page) -> list[Asked]:
     return [
         dataclasses.replace(
             found,
-            question=dataclasses.replace(found.question, family="main", measure=f"{page.quality} and {page.main}"),
+            question=dataclasses.replace(found.question, family="main", measure=page.trade_measure),
         )
         for pair in pairs
         for found in (trade(of[page.quality, pair], of[page.main, pair]),)
@@ -426,7 +434,7 @@ def _subgroups(
 
 
 def _tail_claims(
-    dataset: Dataset, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
+    dataset: Dataset, plan: "TailPlan | None", policy: Policy, *, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
     if dataset.counting is None:
@@ -475,6 +483,8 @@ def _notes(
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
     main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
+    if policy.tried > 1:
+        yield f"the best of {policy.tried} attempts is allowed for"
     yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
@@ -494,7 +504,7 @@ def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iter
     """The notes of the values behind each measure that is a mean, but for those of the data."""
     measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
     for measure in measures:
-        if " and " not in measure and metric_of(dataset, measure).estimator == "mean":
+        if not (page.trades and measure == page.trade_measure) and metric_of(dataset, measure).estimator == "mean":
             is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
             left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
             yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
@@ -518,14 +528,14 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.
 
     Grades that others have are missing, unless a condition has items of its own: none that others have, or `unpaired`.
     """
-    lost = dataset.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
+    lost = dataset.answers.filter(pl.col("error") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
     if not (dataset.scores["metric"] == "accuracy").any():
         counts = grade_counts(dataset, dataset.metric) if dataset.metric else np.zeros((0, len(dataset.conditions)))

@@ -15,7 +15,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, printable
+from richter.records import Claim, Result, Shown, printable
 from richter.stats import Floats, Indices, effective_sample_size
 from richter.tables import Dataset
 
@@ -54,7 +54,7 @@ class FloorsReport(Shown):
         return floors_picture(self)
 
 
-def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
+def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
     graded, notes = graded_rows(tables), list(tables.notes)
     measured = []

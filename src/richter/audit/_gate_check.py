@@ -21,12 +21,14 @@ from richter.claims import (
     claim_words,
     decide,
     decide_gate,
+    gateable_measures,
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Dataset, name_again
+from richter.tables._words import map_option
 from richter.words import describe_gate, describe_gate_next, requirement_name
 
 __all__ = [
@@ -83,14 +85,12 @@ def margin_plan(
     tables: Dataset,
     margin: float | Mapping[str, float],
     *,
-    metric: str | None = None,
-    on_undecided: str = "fail",
     level: float = DEFAULT_LEVEL,
 ) -> Plan:
     """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
 
-    A bare margin is that of `metric` (else of the main measure); margins by measure are one requirement each. It fixes
-    nothing before the data are seen, so what it finds is exploratory.
+    A bare margin is that of the main measure; margins by measure are one requirement each. It fixes nothing before
+    the data are seen, so what it finds is exploratory.
     """
     if len(tables.conditions) != 2:
         name = "".join(tables.conditions[:1])
@@ -102,16 +102,21 @@ def margin_plan(
             f"A gate without a plan compares two, and the data hold {len(tables.conditions)}.",
             remedy=one
             if len(tables.conditions) < 2
-            else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
+            else f"Name the two: richter gate {name_again(tables) or 'FILE'} {shlex.join(tables.conditions[:2])} "
+            "--margin 2pt",
         )
     _check_order(*tables.conditions)
-    margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
+    margins = margin if isinstance(margin, Mapping) else {tables.metric or "accuracy": margin}
     for measure, loss in margins.items():
+        if measure not in gateable_measures():
+            raise InputError(
+                f"A gate can't require {measure!r}; it takes {', '.join(gateable_measures())}.",
+                remedy=f"A score column is checked as the main one: {map_option('score', measure)} --margin {loss:g}",
+            )
         check_margin(metric_of(tables, measure), loss)
     given = {
         "candidate": tables.conditions[1],
         "baseline": tables.conditions[0],
-        "on_undecided": on_undecided,
         "level": level,
         "require": [{"metric": name, "rule": "no_worse", "limit": loss} for name, loss in margins.items()],
     }
@@ -152,7 +157,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
 
 
 def stated_gate(
-    tables: Dataset, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
+    tables: Dataset, margin: float, *, right: int, n: int, level: float = DEFAULT_LEVEL,
     policy: Policy | None = None, accept_judge: bool = False, obstacles: Sequence[str] = (),
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
@@ -165,7 +170,7 @@ def stated_gate(
             f"A stated baseline is for one source; the data hold {len(tables.conditions)}.", remedy="Name the one."
         )
     plan = make_plan("gate", {
-        "candidate": tables.conditions[0], "baseline": "baseline", "on_undecided": on_undecided, "level": level,
+        "candidate": tables.conditions[0], "baseline": "baseline", "level": level,
         "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
     })  # fmt: skip
     alone = Question(measure="accuracy", conditions=tables.conditions, family="requirement")
@@ -196,7 +201,6 @@ def apply_gate_plan(
     plan_path: str | Path,
     tables: Dataset,
     *,
-    extra: Sequence[str] = (),
     policy: Policy | None = None,
     accept_judge: bool = False,
     require_locked: bool = False,
@@ -209,7 +213,7 @@ def apply_gate_plan(
     """
     plan = read_plan(plan_path, kind="gate")
     beside = _beside_plan(plan, policy or Policy(), accept_judge)
-    status = gate_status(plan_path, tables, extra=(*extra, *beside))
+    status = gate_status(plan_path, tables, extra=beside)
     if require_locked and not status.confirmatory:
         obstacles = (*obstacles, _describe_unlocked(status))
     report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge, obstacles=obstacles)
@@ -270,7 +274,7 @@ def run_gate(
     confirmed = plan.hash if status is not None and status.confirmatory else None
     claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
     notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
-    accept = accept_judge or bool(values.get("accept_judge"))
+    accept = accept_judge or values["accept_judge"]
     return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes, obstacles=obstacles)
 
 
@@ -307,7 +311,7 @@ def _report(
     *,
     accept_judge: bool,
     notes: tuple[str, ...] = (),
-    obstacles: Sequence[str] = (),
+    obstacles: Sequence[str],
 ) -> GateReport:
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts

@@ -18,19 +18,19 @@ import polars as pl
 
 from richter import __version__
 from richter.audit._calibration_audit import draws_table, measure_calibration
-from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables
+from richter.audit._drawn_questions import CalibrationSection, drawn_questions
 from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import POLICY_DEFAULTS, RunRecords, open_records, read_as_planned, run_plan
+from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
-from richter.audit._plan import Plan, versions
+from richter.audit._plan import POLICY_DEFAULTS, Plan, versions
 from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
 from richter.audit._rating_agreement import (
@@ -54,7 +54,7 @@ from richter.audit._results import (
 from richter.audit._search_section import SearchSection, find_search_reader
 from richter.audit._severity_audit import weigh_scores
 from richter.audit._tail_audit import SCORES, TailSection, study_column, tail_column, tail_section
-from richter.claims import Asked
+from richter.claims import Asked, measure_words
 from richter.errors import InputError
 from richter.evidence import MissingPolicy, margins_of
 from richter.interop import Source
@@ -129,6 +129,8 @@ def measure_run(
     seed: int = 0,
     level: float | None = None,
     margin: float | Mapping[str, float] | None = None,
+    on: Sequence[str] = (),
+    tried: int = 1,
     missing: MissingPolicy = "both-ways",
     trust_ids: bool = False,
     trust_raters: bool = False,
@@ -143,8 +145,8 @@ def measure_run(
     Nothing is written but, where there is a plan, a line of its log.
 
     `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given;
-    `level` is that of a severity plan unless another is stated. `missing`, `unpaired` and the `trust_` options are
-    those of `compare_tables`; with a plan they are deviations.
+    `level` is that of a severity plan unless another is stated. `on`, `tried`, `missing`, `unpaired` and the `trust_`
+    options are those of `compare_tables`; with a plan they are deviations.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
     measured. The same ledgers, plan and seed give the same document, byte for byte, whatever the mapper; the paths of
     the folder are not in it.
@@ -155,7 +157,7 @@ def measure_run(
     options = read_as_planned(sources, plan, options)
     with open_records(*sources, options=options, conditions=conditions) as records:
         stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
-                  "trust_labels": trust_labels, "unpaired": unpaired}  # fmt: skip
+                  "trust_labels": trust_labels, "unpaired": unpaired, "on": tuple(on), "tried": tried}  # fmt: skip
         vouched = {name: value for name, value in stated.items() if value != POLICY_DEFAULTS[name]}
         given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
         given |= {} if level is None else {"level": level}
@@ -321,17 +323,19 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
             SECTION_LACKS["one model"].format(name=tables.conditions[0]),
             f"richter compare {again} OTHER.csv" if study.records.files else ask,
         )
-    margins = margins_of(tables, study.margin)
+    vouched = dict(study.vouched)
+    on = tuple(vouched.pop("on", ()))
+    margins = margins_of(tables, study.margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     tail, severity = study.plan_of("tail"), study.plan_of("severity")
     if severity is not None and severity.values.get("margin"):
         margins["severity_given_error"] = severity.values["margin"]
     report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
         tables,
-        on=() if severity is None else (severity.values["primary"],),
+        on=on if on or severity is None else (severity.values["primary"],),
         margin=margins,
         tail_plan=None if tail is None else tail_plan(tail),
         more=[*_as_others(study.grades), *_as_others(study.draws)],
-        **study.vouched,
+        **vouched,
         n_resamples=study.n_resamples,
         level=study.level,
         seed=study.seed,
@@ -362,8 +366,8 @@ def _measure_calibration(study: RunStudy) -> CalibrationSection | NoSection:
             SECTION_LACKS["right or wrong"], f"richter audit --only judge {records.command} --judges MODEL,MODEL"
         )
     draw = f"richter audit --only draw {records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-    sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
-    study.grades = _calibrated(study, records.tables, stated=True) if sure else None
+    sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null())
+    study.grades = None if sure.is_empty() else _calibrated(study, records.tables, stated=True)
     why = (SECTION_LACKS["repeats"], draw)
     try:
         drawn = None if records.place is None else draws_table(records.place)

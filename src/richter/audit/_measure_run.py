@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from richter.audit._plan import Plan, read_plan
+from richter.audit._plan import POLICY_DEFAULTS, Plan, read_plan
 from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
@@ -332,14 +332,6 @@ def run_plan(
     return plan, status
 
 
-POLICY_DEFAULTS: Mapping[str, Any] = {  # what the user may vouch for, and what holds where nobody does
-    "missing": "both-ways", "trust_ids": False, "trust_raters": False, "trust_labels": False, "unpaired": False,
-}  # fmt: skip
-RESTATED_DEFAULTS: Mapping[str, Any] = {
-    **POLICY_DEFAULTS,
-    "margin": {},
-    "level": 0.95,
-}  # what a command on the same data takes again
 _DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **POLICY_DEFAULTS}
 
 

@@ -13,7 +13,8 @@ from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import RunStudy, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, known_sample, without_labels
-from richter.audit._measure_run import BASES, RESTATED_DEFAULTS, RunRecords
+from richter.audit._measure_run import BASES, RunRecords
+from richter.audit._plan import RESTATED_DEFAULTS
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature

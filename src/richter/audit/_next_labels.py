@@ -51,7 +51,7 @@ def next_labels(
     size: int | None = None,
     seed: int = 0,
     level: float = DEFAULT_LEVEL,
-    memory: str | Path | None = None,
+    memory: str | Path | None,
 ) -> NextLabels:
     """Read a grades file whose `correct` is empty where nobody has looked, and say which items to look at.
 

@@ -42,6 +42,15 @@ KINDS = {
 
 MANDATORY: Any = object()  # the default of a field that has none
 OPTIONAL: Any = object()  # ... of one that is left out of the values, and of their hash, unless given
+POLICY_DEFAULTS: Mapping[str, Any] = {  # what the user may state, and what holds where nobody does
+    "missing": "both-ways", "trust_ids": False, "trust_raters": False, "trust_labels": False, "unpaired": False,
+    "on": (), "tried": 1,
+}  # fmt: skip
+RESTATED_DEFAULTS: Mapping[str, Any] = {
+    **POLICY_DEFAULTS,
+    "margin": {},
+    "level": 0.95,
+}  # what a command on the same data takes again
 GRADES = {"right": 1.0, "wrong": 0.0, "missing": None}  # the words that a grade may have in `read`
 
 

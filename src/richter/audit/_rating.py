@@ -51,6 +51,8 @@ SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 def _read_run(run: RunLike) -> Dataset:
     """The tables of a run; raises for any other source, which no label can be kept in."""
     if not has_ledger(run):
+        if isinstance(run, str | Path) and "://" not in str(run) and not Path(run).exists():
+            raise InputError(f"{run}: no such run.", remedy="Make one of a file: richter import FILE -o RUN")
         remedy = f"Make a run of it first: richter import {shlex.quote(str(run))} -o RUN"
         raise InputError(f"{run} is not a run, so labels cannot be kept in it.", remedy=remedy)
     return read_tables(run)
@@ -110,7 +112,7 @@ def open_rating(
     n: int = 60,
     seed: int = 0,
     conditions: Sequence[str] = (),
-    labelling: Callable[[Sample], Labelling | None] | None = None,
+    labelling: Callable[[Sample], Labelling | None] | None,
 ) -> RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
 

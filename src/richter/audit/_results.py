@@ -194,7 +194,7 @@ class Methods(Result):
     seed: int
     level: float
     margins: Mapping[str, float]
-    vouched: Mapping[str, str | bool]
+    vouched: Mapping[str, str | bool | int | tuple[str, ...]]
     n_resamples: int
     versions: Mapping[str, str]
     spent: Mapping[str, float | None]

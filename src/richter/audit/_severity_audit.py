@@ -65,7 +65,6 @@ class SeverityReport(Shown):
     seed: int
     basis: str
     requirements: tuple[Claim, ...]
-    losses: Mapping[str, sev.ExpectedLoss]
     corrected: Mapping[str, sev.TrueSeverity]
     human: Mapping[str, sev.DeploymentTable]
     human_skipped: Mapping[str, str]
@@ -118,7 +117,6 @@ def weigh_scores(
     unpaired: bool = False,
     min_shared: float = 0.5,
     traffic: str | Path | None = None,
-    costs: Mapping[float, float] | None = None,
     require: Sequence[str] = (),
     human: str | Path | RatingsFile | None = None,
     plan: str | Path | None = None,
@@ -186,7 +184,6 @@ def weigh_scores(
         seed=settings.seed,
         basis=_basis(tables, answers),
         requirements=settings.mark_claims(checks),
-        losses={name: _loss(answers, name, costs, mix, settings.level) for name in study.rates} if costs else {},
         corrected=corrected,
         human=rates,
         human_skipped=skipped,
@@ -332,16 +329,16 @@ def ask_severities(
     tables: Dataset,
     policy: Policy,
     *,
-    primary: str = "severity_given_error",
-    margins: Mapping[str, float] | None = None,
-    corrected: Mapping[str, sev.TrueSeverity] | None = None,
+    primary: str,
+    margins: Mapping[str, float],
+    corrected: Mapping[str, sev.TrueSeverity],
 ) -> list[Asked]:
     """Every question on the severities of pairs with its evidence: the main measure's first.
 
     What is given an error is asked of conditions that have one, and what needs the scale of 0 to 4 is asked on it. With
     `corrected` severities their mean given an error stands in the place of the mean by the judge's grades.
     """
-    weighed, margins, corrected = severity_pairs(tables, policy.severity), margins or {}, corrected or {}
+    weighed = severity_pairs(tables, policy.severity)
     known = {pair.names: pair for pair in weighed.pairs}
     couples = pairs_of(tuple(weighed.columns), control=policy.severity.control) if len(weighed.columns) > 1 else ()
     measures = (primary, *(m for m in sev.MEASURES if m != primary))
@@ -473,15 +470,6 @@ def _rates_by_people(study: sev.SeverityStudy, answers: RatedAnswers, level: flo
         with contextlib.suppress(InputError):  # said where the labels are used for means
             rates[name] = rates_of(answers.arrays(name), None, is_corrected=True)(level)
     return rates
-
-
-def _loss(
-    answers: RatedAnswers, name: str, costs: Mapping[float, float], mix: sev.Traffic | None, level: float
-) -> sev.ExpectedLoss:
-    given = answers.arrays(name)
-    return sev.expected_loss(
-        given["severity"], costs, traffic=mix, groups=given["groups"], weights=given["weights"], level=level
-    )
 
 
 def _by_row(mix: sev.Traffic, scores: sev.Scores, answers: RatedAnswers, items: Sequence[str]) -> sev.Traffic:

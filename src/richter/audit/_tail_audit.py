@@ -94,7 +94,7 @@ def study_column(
         reading = plan.reading or reading
     planned: dict[str, Any] = dict(plan.values) if plan else {}
     column = column or reading.map.get("score") or (planned.get("column", "") if reading.wide is None else "")
-    tables = _read(sources, column, reading)
+    tables = _read(sources, column, reading, lower_is_worse=bool(planned.get("lower_is_worse")))
     frame, is_rated = _rows(tables, column)
     policy = Policy(
         missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired
@@ -216,11 +216,14 @@ def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
     return dataclasses.replace(reading, map=others | score, better=planned.better, scale=planned.scale)
 
 
-def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Dataset:
-    """The tables with the column as their score; a run has severities and scores, and no columns."""
+def _read(sources: Sequence[Source], column: str, reading: ReadOptions, *, lower_is_worse: bool) -> Dataset:
+    """The tables with the column as their score; a run has severities and scores, and no columns.
+
+    Unless somebody says otherwise more is taken as worse.
+    """
     named = {**reading.map, "score": column} if column else reading.map
-    # scores as they stand: faults of 0 and 1 are not turned into right and wrong
-    tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True, better="higher"))
+    better = reading.better or ("higher" if lower_is_worse else "lower")
+    tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True, better=better))
     runs = [place for place in tables.places if is_run(place)]
     if runs and column not in ("", "severity"):
         raise InputError(
@@ -245,7 +248,7 @@ def groups_of(tables: Dataset) -> dict[str, str]:
 
 
 def compare_tails_of(
-    tables: Dataset, plan: tl.TailPlan, *, policy: Policy | None = None, rng: np.random.Generator
+    tables: Dataset, plan: tl.TailPlan, *, policy: Policy, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tails of severities behind the gates of a plan, and what stood in the way."""
     scores = severity_scores(tables)
@@ -256,7 +259,7 @@ def compare_tails_of(
         study = tl.compare_conditions(columns, plan, rng=rng, items=items, groups=groups_of(tables), band=False)
     except InputError as fault:
         return (), (*notes, f"no tail shape: {fault.what}")
-    return tuple(check_claim(_of_severities(tables), policy or Policy(), claim) for claim in study.claims), notes
+    return tuple(check_claim(_of_severities(tables), policy, claim) for claim in study.claims), notes
 
 
 def check_claim(tables: Dataset, policy: Policy, claim: Claim) -> Claim:

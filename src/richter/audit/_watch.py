@@ -226,7 +226,7 @@ def watch_series(
     it (else 5% of that scale).
     """
     if not days:
-        raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
+        raise InputError("No entry of the series holds this model.", remedy="Check --condition, or leave it out.")
     items, said, days = shared_items(days)
     found = [*notes, *data_notes(days), *said, *describe_gaps(days)]
     watched = _watched_measures(days, items)
@@ -302,7 +302,7 @@ def _half_range(row: Metric) -> float:
 def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
     """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
     frames = [day.worst if worst and day.worst is not None else day.values for day in days]
-    canaries = canary_values(days, metric) if days[0].judged and _is_judged(metric) else None
+    canaries = canary_values(days, metric) if all(day.judged for day in days) and _is_judged(metric) else None
     kept = [(day, item_values(frame, metric, items)) for day, frame in zip(days, frames, strict=True)]
     kept = [(day, entry) for day, entry in kept if len(entry.value) and (canaries is None or day.judge)]
     if not kept:

@@ -129,7 +129,7 @@ def _only_condition(read: Sequence[_Entry], series: str) -> str:
     common = set.intersection(*names)
     if len(common) != 1:
         every = ", ".join(printable(n) for n in sorted(set.union(*names)))
-        raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
+        raise InputError(f"The data hold several models: {every}.", remedy="Name the one to watch: --condition NAME.")
     return common.pop()
 
 

@@ -43,13 +43,10 @@ def _moved(s: MetricSeries) -> str:
 def describe_alarm(s: MetricSeries, condition: str, row: Metric) -> str:
     """That a series got worse or better, by how much, on how many questions, and when."""
     way = "changed" if s.worse is None else "got worse" if s.worse else "got better"
-    around = f"about {s.changed}"
-    if s.changed_between and s.changed_between[0] != s.changed_between[1]:
-        around += f" (between {s.changed_between[0]} and {s.changed_between[1]})"
     noun = noun_of(s.metric)
     return (
         f"{printable(condition)} {way}: {noun} {_span(s, row)} since {s.since}, against the time before. "
-        f"It changed {around}, and the data showed it on {s.alarm}.{_moved(s)}"
+        f"It changed about {s.changed} and was first seen on {s.alarm}.{_moved(s)}"
     )
 
 
@@ -86,7 +83,7 @@ def describe_detectable(lead: MetricSeries | None, condition: str, days: Sequenc
     """That no change is shown, and which one would be."""
     entries = counted(len(days), step)
     if lead is None:
-        return f"There is nothing to watch: {entries} of {printable(condition)} hold no measure that can be followed."
+        return f"There is nothing to watch: no measure of {printable(condition)} can be followed over {entries}."
     reach = describe_reach(lead, days[0].metric(lead.metric), where=f" in the {noun_of(lead.metric)}")
     return f"The data show no change of {printable(condition)} in {entries}. {reach}"
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from richter.calibration._omnibus import *
     from richter.calibration._pool import *
     from richter.calibration._proper_scores import *
-    from richter.calibration._recalibrate import *
     from richter.calibration._regimes import *
     from richter.calibration._selective import *
     from richter.calibration._sem import *
@@ -28,11 +27,9 @@ lazy(
     __name__,
     public=(
         "agreement_gap",
-        "calibration_map",
         "confidence_scores",
         "ece",
         "miscalibration",
-        "recalibrate",
         "regimes",
         "safe_threshold",
         "sem_ece",

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from richter.calibration._groups import GroupStudy, study_groups
 from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
-from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
-from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
+from richter.calibration._selective import SafeThreshold, safe_threshold
 from richter.claims import METRICS, Asked, Blocked, Evidence, FamilyName, Question, decide, ece_evidence, ece_side
-from richter.errors import InputError, TooFewErrors
+from richter.errors import InputError
 from richter.records import Claim, Interval, Result, Verdict
 from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
@@ -44,9 +43,7 @@ class ConfidenceStudy(Result):
     evidence: Evidence
     miscalibration: Miscalibration | None
     scores: ConfidenceScores
-    curve: tuple[CurvePoint, ...]
     safe: SafeThreshold
-    recalibration: RecalibrationAdvice | None
     by_group: GroupStudy | None = None
     cannot: tuple[str, ...] = ()
 
@@ -69,7 +66,7 @@ def study_confidence(
     """The study of one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
     `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
-    by group. The curve and the threshold count every draw of an item. `target` is the share of errors that answering
+    by group. The threshold counts every draw of an item. `target` is the share of errors that answering
     alone may have.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
@@ -77,14 +74,10 @@ def study_confidence(
     of: dict[str, Any] = {"unit": rows.unit, "weight": rows.counted}
     result, evidence = _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)
     cannot = list(result.notes) + list(evidence.notes)
-    test, advice = None, None
+    test = None
     try:
         test = miscalibration(c, a, rng=rng, bins=bins, n_resamples=n_resamples, **of)
     except InputError as e:
-        cannot.append(str(e))
-    try:
-        advice = recalibrate(c, a, rng=rng, level=level, bins=bins, **of)
-    except TooFewErrors as e:
         cannot.append(str(e))
     scores = confidence_scores(c, a, rng=rng, level=level, **of)
     if scores.auroc.reason:
@@ -94,9 +87,7 @@ def study_confidence(
         evidence=_test_condition(evidence, test),
         miscalibration=test,
         scores=scores,
-        curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
         safe=safe_threshold(c, a, target=target, rng=rng, unit=rows.unit, weight=rows.given, level=level),
-        recalibration=advice,
         by_group=None if by is None else study_groups(c, a, by, bins=bins, level=level, **of),
         cannot=tuple(dict.fromkeys(cannot)),
     )

@@ -2,11 +2,10 @@
 
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._sem import held_out_confidence
@@ -14,7 +13,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.stats import Ints
 
-__all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
+__all__ = ["DrawsNeeded", "draws_needed", "mode_is_certain"]
 
 
 def default_repeats(pool: AnswerPool) -> int:
@@ -146,68 +145,3 @@ def mode_is_certain(counts: Any, *, alpha: float = 0.05, left: int | None = None
     if values.sum() == 0:
         return False
     return bool(_is_certain(values, math.log(alpha)) or (left is not None and _cannot_change(values, left)))
-
-
-@numba.njit(cache=True)
-def _replay(labels: NDArray[np.int32], planned: Ints, width: int, least: int, log_level: float) -> Ints:
-    used = np.zeros(len(labels), dtype=np.int64)
-    for i in range(len(labels)):
-        counts = np.zeros(width, dtype=np.int64)
-        for j in range(labels.shape[1]):
-            if labels[i, j] < 0:
-                break
-            counts[labels[i, j]] += 1
-            used[i] = j + 1
-            if used[i] >= least and (_is_certain(counts, log_level) or _cannot_change(counts, planned[i] - used[i])):
-                break
-    return used
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EarlyStopping(Result):
-    """What stopping early would have cost and changed, replayed on draws that were all made.
-
-    `same_answer` is the share of questions that deploy the same class as all draws do; accuracies are over graded
-    questions. `confidence_change` is mean Sem1 after stopping minus before: stopping on a lead raises it.
-    """
-
-    unwritten: ClassVar[tuple[str, ...]] = ("used",)
-
-    used: Ints
-    draws: int
-    draws_of_all: int
-    fraction: float
-    same_answer: float
-    accuracy: float | None
-    accuracy_of_all: float | None
-    confidence_change: float
-    alpha: float
-
-
-def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> EarlyStopping:
-    """What the draws give when each question stops as soon as its mode is settled (`mode_is_certain`).
-
-    Its own number of draws is what was planned for a question.
-    """
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha} is not between 0 and 1.", remedy="Use 0.05.")
-    used = _replay(pool.labels, pool.draws, pool.counts.shape[1], least, math.log(alpha))
-    used_labels = np.where(np.arange(pool.labels.shape[1]) < used[:, None], pool.labels, -1)
-    counts = np.zeros_like(pool.counts)
-    rows, columns = np.nonzero(used_labels >= 0)
-    np.add.at(counts, (rows, used_labels[rows, columns]), 1)
-    mode = np.argmax(counts, axis=1)
-    after = pool.grades[np.arange(pool.questions), mode]
-    graded = ~np.isnan(pool.correct) & ~np.isnan(after)
-    change = counts.max(axis=1) / used - pool.counts.max(axis=1) / pool.draws
-    return EarlyStopping(
-        used=used,
-        draws=int(used.sum()),
-        draws_of_all=int(pool.draws.sum()),
-        fraction=float(used.sum() / pool.draws.sum()),
-        same_answer=float(np.mean(mode == pool.mode)),
-        accuracy=float(np.mean(after[graded])) if graded.any() else None,
-        accuracy_of_all=float(np.mean(pool.correct[graded])) if graded.any() else None,
-        confidence_change=float(np.mean(change)),
-        alpha=alpha,
-    )

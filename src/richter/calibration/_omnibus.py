@@ -125,7 +125,7 @@ def miscalibration(
     """
     gaps = bin_gaps(confidence, correct, bins=bins)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    p, n = _unrounded(c, a), len(c)
+    p, n = _undo_rounding(c, a), len(c)
     inside = np.clip(p, LOGIT_CLIP, 1 - LOGIT_CLIP)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64) * n / np.sum(weight)
     columns = np.zeros((n, 2 + len(gaps.gap)))
@@ -195,7 +195,7 @@ def miscalibration(
     )
 
 
-def _unrounded(c: Floats, a: Floats) -> Floats:
+def _undo_rounding(c: Floats, a: Floats) -> Floats:
     """Confidences of which exact 0 and 1 are as near to their answers' grades as rounding allows."""
     p = c.copy()
     for sure, low, high in ((c >= 1, 1 - ROUNDED, 1.0), (c <= 0, 0.0, ROUNDED)):

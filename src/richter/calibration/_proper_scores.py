@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from richter._special import stdtrit, xlogy
-from richter.calibration._recalibrate import CLIP, fit_isotonic
 from richter.errors import InputError
 from richter.records import Interval, counted
 from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
@@ -36,6 +36,7 @@ class Probabilities(NamedTuple):
     note: str
 
 
+CLIP = 1e-3  # a confidence of 0 or 1 has no logarithm
 FOLDS = 5
 
 
@@ -127,7 +128,7 @@ def confidence_scores(
         held = fold == k
         if not held.any() or held.all():
             continue
-        again[held] = fit_isotonic(c[~held], a[~held], w[~held]).apply(c[held])
+        again[held] = np.interp(c[held], *_fit_isotonic(c[~held], a[~held], w[~held]))
     rate = min(max(float(base[0]), 0.0), 1.0)
     alone, spread = a.min() == a.max(), error(a - base) ** 2
     alike = alone or spread < 1e-12 * rate * (1 - rate)  # units of one rate show nothing of how they differ
@@ -145,6 +146,14 @@ def confidence_scores(
         limits = dataclasses.replace(accuracy, low=1 - accuracy.high, high=1 - accuracy.low)
         area = dataclasses.replace(area, interval=limits)
     return ConfidenceScores(**parts, auroc=_auroc(c, a, w, of, error, freedom, level), aurc=area, n=n, units=units)
+
+
+def _fit_isotonic(c: Floats, a: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """The monotone step function of least squares as its confidences and rates; ties are pooled first."""
+    values, place = np.unique(c, return_inverse=True)
+    weight = np.bincount(place, weights=w)
+    fitted = scipy.optimize.isotonic_regression(np.bincount(place, weights=w * a) / weight, weights=weight).x
+    return values, np.clip(fitted, 0, 1)
 
 
 def _image(accuracy: Interval, loss: Callable[[Floats, Floats], Floats]) -> Interval:

@@ -1,4 +1,4 @@
-"""Selective answering: what is wrong among answers above a confidence, and from which confidence on few are."""
+"""Selective answering: from which confidence on few answers are wrong."""
 
 import dataclasses
 import math
@@ -12,20 +12,9 @@ from richter.errors import InputError
 from richter.records import Interval, at_most, counted
 from richter.stats import Bools, Floats, ece, effective_sample_size, unit_rate
 
-__all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
+__all__ = ["SafeThreshold", "safe_threshold"]
 
 _MAX_THRESHOLDS = 40  # thresholds tried, at most
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint:
-    """Answering alone from `threshold` on: the share of answers kept, and how many of those are wrong."""
-
-    threshold: float
-    coverage: float
-    error: float
-    interval: Interval
-    n: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,47 +52,12 @@ class SafeThreshold:
         )
 
 
-def risk_coverage(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    unit: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
-    level: float = 0.95,
-    points: int = _MAX_THRESHOLDS,
-) -> tuple[CurvePoint, ...]:
-    """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
-
-    Ties are answered together. The intervals hold point by point, not for a threshold chosen by looking at them; with
-    weights (of each answer) and units (what varies together) they are those of as many independent answers as these
-    are worth.
-    """
-    ece(confidence, correct)  # checks the input
-    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
-    of = None if unit is None else np.asarray(unit)
-    out = []
-    for threshold in _thresholds(c, points):
-        answered = c >= threshold
-        weights = None if weight is None else w[answered]
-        out.append(
-            CurvePoint(
-                threshold=float(threshold),
-                coverage=float(np.sum(w[answered]) / np.sum(w)),
-                error=float(np.average(1 - a[answered], weights=w[answered])),
-                interval=unit_rate(1 - a[answered], None if of is None else of[answered], weight=weights, level=level),
-                n=int(np.sum(answered)),
-            )
-        )
-    return tuple(out)
-
-
-def _thresholds(c: Floats, points: int) -> Floats:
+def _thresholds(c: Floats) -> Floats:
     """Observed confidences, the highest first; where there are many, those at even steps of the share kept."""
     values = np.unique(c)[::-1]
-    if len(values) <= points:
+    if len(values) <= _MAX_THRESHOLDS:
         return values
-    ranks = np.quantile(c, np.linspace(1, 0, points + 1)[1:], method="lower")
+    ranks = np.quantile(c, np.linspace(1, 0, _MAX_THRESHOLDS + 1)[1:], method="lower")
     chosen: Floats = np.unique(ranks)[::-1]
     return chosen
 
@@ -146,7 +100,7 @@ def safe_threshold(
     alone = len(np.unique(of)) == len(c)
     units = int(of.max()) + 1
     first = (rng.permutation(units) < units // 2)[of]
-    thresholds = _thresholds(c, _MAX_THRESHOLDS)
+    thresholds = _thresholds(c)
     needed = math.ceil(math.log(1 - level) / math.log1p(-target * float(np.mean(w))))
 
     def tested(part: Bools, threshold: float) -> tuple[float, int, int, float, float]:

@@ -78,7 +78,7 @@ def _alpha(lowest: Floats, known: int, alpha: float, more: int) -> float:
     taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
     inside = np.flatnonzero(taken <= alpha)
     found = float(lowest[inside[-1]]) if len(inside) else 0.0
-    return min(alpha, max(found, alpha / max(known + more, 1)))
+    return min(alpha, max(found, alpha / (known + more)))
 
 
 def _adjusted(lowest: Floats, known: int, p: float, more: int) -> float:
@@ -104,8 +104,7 @@ def joint_tests(
         raise InputError(f"{n_resamples} resamples do not place a level.", remedy="Give 1,000 at the least.")
     weight = np.ones(len(mean)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(mean)) if outcomes.group is None else np.unique(outcomes.group, return_inverse=True)[1]
-    units = int(unit.max(initial=-1)) + 1
-    sums = np.zeros((units, len(pairs)))
+    sums = np.zeros((len(np.unique(unit)), len(pairs)))
     for k, (first, second) in enumerate(pairs):
         columns = [sample.place(first), sample.place(second)]
         shared = ~np.isnan(mean[:, columns]).any(axis=1)
@@ -114,7 +113,7 @@ def joint_tests(
             both = own[shared][:, columns]
             w, d = weight[shared], both[:, 1] - both[:, 0]
             centred = w * (d - np.average(d, weights=w))  # on any scale: the law is that of t
-            sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)
+            sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=len(sums))
     return joint_law([(sample.metric.name, tuple(pair)) for pair in pairs], sums, rng=rng, n_resamples=n_resamples)
 
 

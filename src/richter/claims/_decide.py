@@ -25,6 +25,7 @@ from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Gate, GradedResult, Hypothesis, Interval, Reckoning, Verdict
+from richter.records._claim import TRADES
 from richter.stats import Floats, holm
 from richter.words._claim_sentences import (
     describe_blocked,
@@ -221,7 +222,7 @@ def _undecided_fields(asked: Asked, *, level: float) -> dict[str, Any]:
         "verdict": Verdict.UNDECIDED,
         "sentence": "",
         "estimate": evidence.estimate,
-        "plain_interval": evidence.interval(level),
+        "plain_interval": (evidence.as_compared or evidence).interval(level),
         "values": evidence.values,
         "p": p_value(evidence, question.value),
         "n": evidence.n,
@@ -338,7 +339,7 @@ def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> lis
     for k in sorted(range(len(asked)), key=lambda k: trades[k].p):
         verdict = _trade_verdict(trades[k], alpha / left, still_rejecting)
         p_adjusted = min(float(adjusted[k]) * (1 - level) / alpha, 1.0)
-        family = Family(method="holm of the larger p", size=len(asked), name=asked[k].question.family)
+        family = Family(method=TRADES, size=len(asked), name=asked[k].question.family)
         claim = _trade_claim(asked[k], trades[k], verdict, level=level, alpha=alpha / left)
         claims[k] = dataclasses.replace(claim, p_adjusted=p_adjusted, family=family)
         still_rejecting = still_rejecting and verdict is Verdict.VERIFIED
@@ -355,6 +356,7 @@ def _trade_verdict(trade: Trade, alpha: float, still_rejecting: bool) -> Verdict
 
 def _trade_claim(asked: Asked, trade: Trade, verdict: Verdict, *, level: float, alpha: float) -> Claim:
     """A trade's claim: the numbers of its quality, and the sentence of both parts."""
+    alpha = alpha / 2 if verdict is Verdict.REFUTED else alpha  # either part alone refutes it
     quality, is_higher = trade.quality, trade.metric.better == "higher"
     relation: Relation = "above" if is_higher else "below"
     question = dataclasses.replace(

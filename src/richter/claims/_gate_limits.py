@@ -135,8 +135,7 @@ def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) ->
         freedom = groups - 1.0
     else:
         error = _largest_error(few)
-        has_shares = any(g is not None for g in (*groupings, weights_of(outcomes.weight, known)))
-        freedom = max(unit_freedom(few.share), MIN_FREEDOM) if has_shares else groups - 1.0
+        freedom = max(unit_freedom(few.share), MIN_FREEDOM)
     weighted = [_WeightedMeans.of(one) for one in fills]
 
     def limit(tail: float) -> float:

@@ -191,10 +191,10 @@ METRICS: dict[str, Metric] = {
              "| mean severity of errors", _SEVERITY, estimator="given_error", sequential=True,
              page_rank=3),
         _row("true_severity_given_error", "ordinal", "lower",
-             "less severe in its errors, judges' errors allowed for, "
-             "| more severe in its errors, judges' errors allowed for, "
-             "| equally severe in their errors, judges' errors allowed for "
-             "| mean severity of errors, judges' errors allowed for", _SEVERITY, estimator="corrected"),
+             "less severe in its errors (corrected for the judges' own) "
+             "| more severe in its errors (corrected for the judges' own) "
+             "| equally severe in their errors (corrected for the judges' own) "
+             "| corrected mean severity of errors", _SEVERITY, estimator="corrected"),
         _row("graver_error", "bounded", "lower",
              "less likely to make the more severe error | more likely to make the more severe error "
              "| equally likely to make the more severe error | chance of the more severe error", _POINTS,
@@ -295,7 +295,7 @@ def labelled_measures() -> tuple[str, ...]:
                  and (m.source == "severity" or m.name == "accuracy"))  # fmt: skip
 
 
-def pass_metric(k: int, *, every: bool = False) -> Metric:
+def pass_metric(k: int, *, every: bool) -> Metric:
     """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
     name = f"pass{'^' if every else '@'}{k}"
     more = f"right in {'all' if every else 'one'} of {k} tries"

@@ -56,6 +56,8 @@ class Evidence:
     p-value of the statement being false in another way than by the estimate's sign, and `detail` what its sentence
     adds. `describe_at(level)` is a note with intervals at that level. `labels_to_settle(level)` is how many more human
     labels would exclude 0 at that level if the estimate stays; None where labelling every answer would not.
+    `binary_span` is the distance of right from wrong where each unit is one such answer of both conditions.
+    `as_compared` is what a comparison shows of a gate's question, whose own limits are more careful.
     """
 
     estimate: float
@@ -67,9 +69,11 @@ class Evidence:
     unit: Unit = "item"
     standard_error: float | None = None
     freedom: float = math.inf
+    binary_span: float | None = None
     detectable: Callable[[float, float, float], float] | None = None
     labels: int = 0
     as_graded: "Evidence | None" = None
+    as_compared: "Evidence | None" = None
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()

@@ -35,7 +35,7 @@ def reach_of(freedom: float, tail: float, power: float) -> float:
     return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
 
 
-def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
+def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float) -> int:
     """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
 
     `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite
@@ -50,11 +50,13 @@ def units_for(variance: float, distance: float, *, tail: float, power: float, fr
     return n
 
 
-def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
+def units_needed(
+    evidence: Evidence, distance: float, *, tail: float, power: float = POWER, is_true: bool = False
+) -> int:
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
 
     Of two rates on different items as many as limits of their counts take (`rates_needed`). A relative difference is
-    sized by its logarithm.
+    sized by its logarithm. `is_true`: the distance is between the two conditions, not from a limit that both are within.
     """
     assert evidence.standard_error is not None
     error, free = evidence.standard_error, (evidence.freedom + 1) / evidence.units
@@ -65,7 +67,18 @@ def units_needed(evidence: Evidence, distance: float, *, tail: float, power: flo
     if evidence.detectable is not None:
         for _ in range(N_STEPS):  # a distance goes with 1 / sqrt(n), nearly
             n = math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2)
+    if is_true and evidence.binary_span is not None:
+        n = max(n, math.ceil(evidence.binary_span * _changes_needed(tail, power) / distance))
     return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
+
+
+def _changes_needed(tail: float, power: float) -> float:
+    """How many answers must change on average, all in one direction, to be shown at `tail` with `power`.
+
+    A true difference of d changes at least a share d of single right or wrong answers. The score of k changes in one
+    direction is sqrt(k), of which the standard deviation is about 1/2: sqrt(k) >= z_tail + z_power / 2.
+    """
+    return float(ndtri(1 - tail) + ndtri(power) / 2) ** 2
 
 
 def needed_units(
@@ -81,10 +94,11 @@ def needed_units(
     ways = [_with_spread_of_labels(way) for way in ways]
     if any(not way.standard_error or way.units < 1 for way in ways):
         return None
-    tests = [OneSidedTest(tail=alpha / 2, power=power)]
+    sizes = [units_needed(way, aim, tail=alpha / 2, power=power, is_true=True) for way in ways]
     if margin:
-        tests.append(equivalence_size(alpha, power))
-    return max(units_needed(way, aim, tail=test.tail, power=test.power) for way in ways for test in tests)
+        test = equivalence_size(alpha, power)
+        sizes += [units_needed(way, aim, tail=test.tail, power=test.power) for way in ways]
+    return max(sizes)
 
 
 def _with_spread_of_labels(evidence: Evidence) -> Evidence:
@@ -109,6 +123,8 @@ def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float
     if not evidence.standard_error:
         return None
     reach = reach_of(evidence.freedom, tail, power) * evidence.standard_error
+    if evidence.binary_span is not None:
+        reach = max(reach, evidence.binary_span * _changes_needed(tail, power) / evidence.units)
     if evidence.relative:
         logs = reach / (1 + evidence.estimate)
         return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, power))

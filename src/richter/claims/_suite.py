@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import operator
 from collections.abc import Mapping, Sequence
 
 from richter.claims._measures import Metric
@@ -44,12 +45,13 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
 
     errors = {k: share[k] * e.standard_error for k, e in parts.items() if e.standard_error is not None}
     pieces = list(parts.values())
-    columns = len(pieces[0].values)
     stated = ", ".join(f"{name} {100 * share[name]:.3g}%" for name in parts)
     return Evidence(
         estimate=estimate,
         interval=interval,
-        values=tuple(sum(share[name] * e.values[k] for name, e in parts.items()) for k in range(columns)),
+        values=tuple(
+            sum(map(operator.mul, share.values(), of)) for of in zip(*(e.values for e in pieces), strict=True)
+        ),
         n=sum(e.n for e in pieces),
         units=sum(e.units for e in pieces),
         unit=pieces[0].unit,

@@ -332,7 +332,7 @@ def _typical_item(sample: Sample, columns: list[int], known: Bools) -> tuple[str
         return ()
     d = np.diff(np.log(amounts), axis=1)[:, 0]
     ratio = math.expm1(float(np.average(d, weights=weights_of(sample.outcomes.weight, known))))
-    return (Note(f"per typical question {100 * ratio:+.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
+    return (Note(f"per typical question {100 * ratio:+,.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
 
 
 def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], known: Bools) -> Evidence:

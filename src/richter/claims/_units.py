@@ -371,7 +371,8 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
-    return frame.evidence(span * estimate, interval, None if is_rare else p, span * math.sqrt(max(spread, 0.0) / n))
+    found = frame.evidence(span * estimate, interval, None if is_rare else p, span * math.sqrt(max(spread, 0.0) / n))
+    return dataclasses.replace(found, binary_span=span)
 
 
 def _two_sided(z: float) -> float:

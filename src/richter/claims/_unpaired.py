@@ -13,7 +13,7 @@ from richter._special import betaincinv, ndtr, ndtri
 from richter.claims._measures import Floats, Metric, Outcomes
 from richter.claims._question import CountLimits, Evidence, describe_each, joint_freedom
 from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
-from richter.records import DEFAULT_LEVEL, Interval
+from richter.records import Interval
 from richter.stats import clopper_pearson, find_root, wilson
 from richter.stats._proportion import EffectiveSize, effective_size_of, unit_freedom
 
@@ -116,7 +116,7 @@ def _is_score_valid(i: Any, j: Any, n: int, m: int) -> Any:
     return min(n, m) * np.minimum(pooled, 1 - pooled) >= 1
 
 
-def score_interval(i: int, j: int, n: int, m: int, *, level: float = DEFAULT_LEVEL) -> Interval:
+def score_interval(i: int, j: int, n: int, m: int, *, level: float) -> Interval:
     """Miettinen and Nurminen's interval of j / m - i / n: what the score test does not reject."""
     z, gap, edge = float(ndtri(0.5 + level / 2)), j / m - i / n, 1 - 1e-12
 

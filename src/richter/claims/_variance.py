@@ -78,9 +78,9 @@ class Shares:
         now = max(1, round(self.draws_per_item))
         draws_per_new_item = now**2 * self.not_draws / self.draws
         if draws_per_new_item < 0.5:
-            return "More repeats help as much as more questions, unless a new question costs nothing but its repeats."
+            return "More repeats and more questions help equally here."
         price = f"{draws_per_new_item:,.3g} repeats besides its own"
-        return f"More questions help more than more repeats, unless a new question costs more than {price}."
+        return f"More questions help more than more repeats, if a new question costs at most {price}."
 
     def sentence(self) -> str:
         """The shares in words."""

@@ -141,10 +141,9 @@ def print_agreement(out: Console, a: Agreement) -> None:
         out.print(f"{KINDS[a.kind]}: their agreement is not known. {printable(a.icc.why)}")
     else:
         single, mean = _word(a.icc.single_interval.low), _word(a.icc.average_interval.low)
-        out.print(
-            f"{KINDS[a.kind]}: the reliability of a single score is {single}, that of the mean of {a.icc.n_raters} "
-            f"{mean} (by the low end of the interval)."
-        )
+        both = f"One score is {single} in reliability, the mean of {a.icc.n_raters} is {mean}"
+        both = f"Reliability is {single}, of one score and of the mean of {a.icc.n_raters}" if single == mean else both
+        out.print(f"{KINDS[a.kind]}: {both[0].lower()}{both[1:]} (by the low end of the interval).")
     who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
     dealt = (
         "every one's score"

@@ -29,8 +29,6 @@ ALIASES = (
     _alias("agreement", "label agreement"),
     _alias("ask", "audit --only ask"),
     _alias("bench build", "bench"),
-    _alias("bench card", "bench --to card"),
-    _alias("bench export", "bench"),
     _alias("bench show", "bench"),
     _alias("calibration measure", "calibration"),
     _alias("calibration phase", "size calibration --phase"),
@@ -60,7 +58,6 @@ ALIASES = (
     _alias("search compare", "search show"),
     _alias("search cross", "search retest --kind cross"),
     _alias("search explain", "search retest --kind explain"),
-    _alias("search pilot", "search run --pilot"),
     _alias("size error-rate", "size"),
     _alias("size gap", "size"),
     _alias("size groups", "size calibration"),
@@ -73,27 +70,43 @@ ALIASES = (
 
 # what no command does any more, and why
 PAPERS = "only the papers' own tables and simulations need it: papers/, run but not shipped"
-CALCULATOR = "it computed one formula: in Python richter.floors."
+SETS = "nobody imports a benchmark so; `richter search export` writes failing questions for other tools"
+MAPS = "fit a map with scikit-learn; `richter calibration` says whether what it gives is calibrated"
+PILOT = "it missed 4 of 12 gains; `search run` asks at random where it gains nothing"
+CONTRASTS = "its clusters name the folders, headings and attributes in which more fails"
+CARD = "nobody loads an item set so; `richter export RUN --hub` describes a run's questions with its answers"
+HALF_LIFE = "it computed one formula: in Python richter.floors.half_life"
+FORMULA = "it computed one formula, which only the paper uses: papers/tax_formulas.py"
 GONE = {
-    "floors half-life": f"{CALCULATOR}half_life",
-    "floors horizon": f"{CALCULATOR}horizon",
-    "floors recalibration": f"{CALCULATOR}recalibration_rounds",
-    "floors transfer": f"{CALCULATOR}transfer_labels",
+    "calibration apply": MAPS,
+    "calibration --save-map": MAPS,
+    "floors half-life": HALF_LIFE,
+    "floors horizon": FORMULA,
+    "floors recalibration": FORMULA,
+    "floors transfer": FORMULA,
     "floors simulate": PAPERS,
     "severity --conditions": PAPERS,
+    "severity --cost": "multiply the rates at each level (`--all`) by your costs",
     "severity --full": PAPERS,
     "severity --judge-errors": "it took raters as independent, or a table as known; human labels correct (--human)",
     "severity --pair": PAPERS,
     "severity --paper": "`richter severity --all` has the paper's slopes and counts",
-    "size calibration --drift": f"{CALCULATOR}half_life",
-    "size calibration --ece": f"{CALCULATOR}recalibration_rounds",
-    "size calibration --horizon": f"{CALCULATOR}horizon",
-    "size calibration --shift": f"{CALCULATOR}transfer_labels",
+    "size calibration --drift": HALF_LIFE,
+    "size calibration --ece": FORMULA,
+    "size calibration --horizon": FORMULA,
+    "size calibration --shift": FORMULA,
     "size calibration --stages": "`--pipeline L1,L2,..` says it with a constant for each stage",
     "tail power": PAPERS,
     "tail test --paper": "nobody reads the LaTeX tables that it wrote",
     "export --paper": "nobody reads the LaTeX tables that it wrote",
+    "search pilot": PILOT,
+    "search run --pilot": PILOT,
+    "search show --over": CONTRASTS,
+    "search show --patterns": CONTRASTS,
     "search show --graphml": "nobody reads the file that it wrote; `richter search show RUN --map errors.csv` has it",
+    "bench card": CARD,
+    "bench --to": SETS,
+    "bench export": SETS,
     "bench export --to lm-eval": "lm-eval does not import such sets",
 }
 

@@ -16,14 +16,12 @@ from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     PLAIN,
     cells,
-    console,
     grid,
     keep_inputs,
     listing,
     money,
     publish,
     split_sources,
-    write_json,
 )
 from richter.errors import without_passwords
 from richter.interop import export_table
@@ -39,7 +37,6 @@ def calibration(
     reading: ReadOptions,
     is_pipeline: bool,
     questions_path: Path | None,
-    map_path: str | None,
     svg_folder: Path | None,
     seed: int,
     engine: str,
@@ -60,8 +57,6 @@ def calibration(
     if questions_path is not None:
         keep_inputs(questions_path, files)
         export_table(audit.question_table(report), questions_path)
-    if map_path is not None:
-        write_json(audit.best_map(report), map_path, inputs=files)
     out = publish({**report.to_dict(), "notes": tables.notes}, json_path, inputs=files)
     for condition in report.conditions:
         if condition.claim is not None:
@@ -81,10 +76,7 @@ def calibration(
         out.print(f"- {printable(note)}", soft_wrap=True)
     _figures(out, plain(audit.report_section(report)), svg_folder)
     again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
-    studies = [condition.study for condition in report.conditions if condition.study is not None]
-    helps = any(study.recalibration is not None and study.recalibration.best is not None for study in studies)
-    step = f"richter calibration {again} --save-map map.json" if helps else f"richter report {again} -o page.html"
-    out.print(printable(f"Next: {'save the recalibration: ' * helps}{step}"), soft_wrap=True)
+    out.print(printable(f"Next: richter report {again} -o page.html"), soft_wrap=True)
 
 
 def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None:
@@ -120,21 +112,6 @@ def size_by_parts(
     out.print(grid("name|labels|errors|shown|ECE half-width|floor*", rows, **PLAIN))
     out.print("shown: the share of parts with so many labels that show miscalibration. * (e / n)^(1/3), a rough rate.")
     _figures(out, {"phase": plain(found)}, svg_folder)
-
-
-def apply_map(map_file: str, file: str, out_path: Path, column: str) -> None:
-    """Recalibrate the confidences of a table by a map that `--save-map` wrote."""
-    keep_inputs(out_path, (map_file, file))
-    result = audit.apply_map(map_file, file, column=column)
-    export_table(result.table, out_path)
-    out = console()
-    out.print(
-        f"Recalibrated {counted(result.changed, 'confidence')} by {result.method} "
-        f"(fitted on {counted(result.fitted_on, 'question')}): mean "
-        f"{result.before:.3f} before, {result.after:.3f} after."
-    )
-    if result.note:
-        out.print(f"- {result.note}")
 
 
 def _measure_stages(files: list[str], *, level: float, seed: int, json_path: str | None) -> None:
@@ -200,7 +177,7 @@ def _score(name: str, score: Score) -> str:
 
 
 def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[str]:
-    """What both kinds of tables have: the threshold, the scores, recalibration, refusals, the grader."""
+    """What both kinds of tables have: the threshold, the scores, refusals, the grader, the floor."""
     study = condition.study
     if study is None:
         return
@@ -216,17 +193,8 @@ def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Ite
         )
     if condition.grader is not None:
         yield condition.grader.sentence
-    beside = ""
     if condition.floor is not None:
-        beside = f"; with so many labels, errors below about {condition.floor:.3f} can't be seen (a rough rate)"
-    best = None if study.recalibration is None else study.recalibration.best
-    if best is None and study.recalibration is not None:
-        yield f"no evidence that recalibration (temperature, Platt, isotonic) helps on held-out halves{beside}."
-    elif best is not None:
-        yield (
-            f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} "
-            f"{_span(best.interval)} and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
-        )
+        yield f"with so many labels, errors below about {condition.floor:.3f} can't be seen (a rough rate)."
 
 
 def _debiased(result: EceResult | None) -> str:
@@ -333,13 +301,6 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         yield (
             f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
             f"{counted(needed.n, 'repeat')} per question ({how}; {counted(needed.calls, 'call')}{cost})."
-        )
-    stopping = condition.early_stopping
-    if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
-        yield (
-            f"stopping once the mode is certain: {stopping.fraction:.0%} of the repeats, accuracy "
-            f"{stopping.accuracy:.3f} (all repeats {stopping.accuracy_of_all:.3f}), same answer on "
-            f"{stopping.same_answer:.1%}."
         )
 
 

@@ -5,7 +5,7 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.cells import cell_len, set_cell_size
@@ -13,8 +13,7 @@ from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._comparison import changed_items
-from richter.audit._measure_run import RESTATED_DEFAULTS
-from richter.audit._plan_tail import tail_plan
+from richter.audit._plan import RESTATED_DEFAULTS
 from richter.audit._series import FEWEST, date_in
 from richter.claims import Metric, claim_words, measure_words
 from richter.cli._io import (
@@ -44,7 +43,6 @@ from richter.records import (
     printable,
     refusals,
 )
-from richter.report._markdown import how_read
 from richter.store import is_run
 from richter.tables import ReadOptions, as_options
 from richter.words import (
@@ -62,6 +60,9 @@ from richter.words import (
 )
 from richter.words._page_texts import describe_leads
 from richter.words._spans import describe_rank_span
+
+if TYPE_CHECKING:
+    from richter.tail import TailPlan
 
 ABOUT = {  # what a result is generalised to
     "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -95,7 +96,7 @@ def compare(
         tables,
         conditions=names,
         by=by,
-        tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
+        tail_plan=None if tail_path is None else _tail_plan(tail_path),
         one_family=family == "page",
         **options,
     )
@@ -206,7 +207,6 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
     asked = [ABOUT[report.about]] if report.about != "new-items" else []
-    asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
     return [*refused, *asked, *map(describe_note, shown), *left, *read]
 
 
@@ -233,6 +233,12 @@ def _print_details(out: Console, report: CompareReport) -> None:
     out.print(small_print(report), soft_wrap=True)
 
 
+def _tail_plan(path: str) -> "TailPlan":
+    from richter.audit._plan_tail import tail_plan
+
+    return tail_plan(read_plan(path, kind="tail"))
+
+
 def _refused(report: CompareReport) -> list[str]:
     return refusals((r.conditions, r.reason) for r in report.refused)
 
@@ -245,13 +251,13 @@ def small_print(report: CompareReport) -> str:
     families = {c.family.name for c in report.claims if c.family is not None}
     if "other" in families:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
-    if report.tried > 1:
-        text += f" The best of {report.tried} attempts is allowed for."
     return f"{text} {ABOUT[report.about]} {describe_registration(is_registered=False)} (richter plan new gate)"
 
 
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the answer, the claims, one table, the notes."""
+    from richter.report._markdown import how_read
+
     first, conditions = report.first_lines, report.conditions.values()
     lines = [f"## {markdown_safe(first.headline)}", ""]
     lines += map(markdown_safe, lines_below(plain(first)))
@@ -332,7 +338,7 @@ def _right_span(summary: ConditionSummary) -> Interval:
 def measures_table(out: Console, report: CompareReport) -> None:
     """Print each measure of two conditions where there are several: values, difference and result."""
     first, second = (printable(name, limit=24) for name in report.conditions)
-    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure and not c.is_trade]
     if len(claims) < 2:
         return
     rows = []

@@ -39,15 +39,25 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     return value
 
 
-@command("_compare_output:compare", reads=READING, vouches=True)
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
-@margin_option
-@click.option(
+on_option = click.option(
     "--on",
     multiple=True,
     metavar="METRIC",
     help="The main measure (accuracy, mean_score, ece, mean_severity, money, ...). Every further --on adds one.",
 )
+tried_option = click.option(
+    "--tried",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    metavar="N",
+    help="How many variants you tried, if you show the best one. Intervals get wider.",
+)
+
+
+@command("_compare_output:compare", reads=READING, vouches=True)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
+@margin_option
+@on_option
 @click.option(
     "--about",
     type=AboutChoice(["new-items", "these-items", "new-runs"]),
@@ -79,13 +89,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     help="Adjust for multiple comparisons: the main measure and the others separately, or all together.",
 )
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
-@click.option(
-    "--tried",
-    type=click.IntRange(1, 1_000_000),
-    default=1,
-    metavar="N",
-    help="How many variants you tried, if you show the best one. Intervals get wider.",
-)
+@tried_option
 @click.option(
     "--min-shared",
     type=click.FloatRange(0, 1),
@@ -192,6 +196,8 @@ def gate() -> None:
     help="Only these sections, separated by commas: severity, tail, calibration, floors, search, judges.",
 )
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan to check against. [default: RUN/plan.toml]")
+@on_option
+@tried_option
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
 @level_option
 @margin_option

@@ -10,7 +10,7 @@ import click
 from richter import interop
 from richter.cli._io import grid, publish
 from richter.errors import InputError
-from richter.records import counted, printable
+from richter.records import RatingKind, counted, printable
 from richter.store import Place, is_run
 from richter.tables import Dataset, ReadOptions, holds_logs, read_tables, write_tables
 
@@ -32,7 +32,7 @@ def import_logs(
     place: Place | None,
     dry_run: bool,
     reading: ReadOptions,
-    kind: interop.RatingKind | None,
+    kind: RatingKind | None,
     json_path: str | None,
 ) -> None:
     """Read logs or tables into a run, or only say what they are; print and write what was read."""

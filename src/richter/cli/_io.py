@@ -9,20 +9,22 @@ import string
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
 from richter.records import json_text, plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
-from richter.tables import Dataset, ReadOptions, as_options, read_tables, saved_entry, write_tables
+from richter.tables import Dataset, ReadOptions, as_options, read_tables, saved_entry
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 T = TypeVar("T")
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
@@ -90,11 +92,13 @@ NAME_CELLS = 20  # of the first column, at least, where its names are as long
 
 def grid(
     headings: str | Sequence[str], rows: Iterable[Iterable[str]], *, right: int | None = None, **look: Any
-) -> Table:
+) -> "Table":
     """A table: its headings, with | between them, and its rows; columns from `right` on are numbers.
 
     A column without any value is left out. In a narrow terminal numbers are broken into lines, and names stay whole.
     """
+    from rich.table import Table
+
     table, told = Table(**look), [list(row) for row in rows]
     names = headings.split("|") if isinstance(headings, str) else headings
     kept = [k for k in range(len(names)) if not told or any(row[k] != "-" for row in told)]
@@ -107,7 +111,7 @@ def grid(
     return table
 
 
-def listing(columns: str, rows: Iterable[Any], **look: Any) -> Table:
+def listing(columns: str, rows: Iterable[Any], **look: Any) -> "Table":
     """A table of results, a row each: `heading: {r.field:format}`, with | between columns."""
     headings, templates = zip(*(column.split(": ", 1) for column in columns.split("|")), strict=True)
     return grid(headings, (cells("|".join(templates), row) for row in rows), **look)
@@ -253,7 +257,7 @@ _CONFIRMING = (
 )
 
 
-def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READING) -> Callable[..., Any]:
+def reading_options(command: Callable[..., Any], *, names: Sequence[str]) -> Callable[..., Any]:
     """The options that say how data are read, given to the command as one `reading`: all, or some."""
 
     @functools.wraps(command)
@@ -431,6 +435,8 @@ def is_plain(source: RunLike) -> bool:
 
 def as_run(sources: Sequence[RunLike], reading: ReadOptions, folder: Path) -> Path:
     """Files as a run in `folder`, named after the first of them."""
+    from richter.tables import write_tables  # loads the ledger
+
     tables = read_tables(*sources, options=reading)
     place = named_source(sources[0])[1]
     run = folder / (place.stem if isinstance(place, Path) else "files")

@@ -104,7 +104,7 @@ def label_agreement() -> None:
     """
 
 
-@command("_label_next_output:label_next")
+@command("_label_output:label_next")
 @click.argument("file", metavar="GRADES")
 @click.option("--budget", type=click.IntRange(min=1), required=True, help="Labels in all, those there are included.")
 @click.option("--size", type=click.IntRange(min=1), help="Questions to name now. By default the rest of the phase.")

@@ -5,12 +5,12 @@ import difflib
 import gc
 import io
 import logging
+import os
 import re
 import shlex
 import signal
 import sys
 import threading
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +43,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "severity tail": ("._measure_commands:severity_tail", "Is one model's tail of severe errors heavier?"),
     "severity score": ("", "Give every answer a continuous severity, for `severity tail`."),
     "calibration": ("._measure_commands:calibration", "Does the model know when it is wrong?"),
-    "calibration apply": ("._measure_commands:calibration_apply", "Recalibrate confidences by a saved map."),
     "label agreement": ("._label_commands:label_agreement", "Can I trust the judge? How far raters agree."),
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
@@ -59,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search base": ("", "Build, extend or show a knowledge base to search."),
     "search questions": ("", "Let a model write questions for a knowledge base."),
     "search index": ("", "Index a knowledge base that outgrows memory."),
-    "bench": ("", "Build, show and export sets of questions."),
+    "bench": ("", "Build the facts benchmark, show sets of questions."),
     "run": ("._data_commands:run", "List runs, show what is in one, settle what was billed."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
     "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
@@ -70,7 +69,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 GROUPS = {
     "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
     "How bad are errors, and does the model know?": (
-        "severity", "severity tail", "severity score", "calibration", "calibration apply", "watch"
+        "severity", "severity tail", "severity score", "calibration", "watch"
     ),
     "How much data does it take, and can I trust the labels?": (
         "size calibration", "size tail", "size published", "label agreement", "label next",
@@ -96,6 +95,9 @@ def _load(words: str) -> click.Command | None:
     """A command by its words: ours, or that of another package."""
     place, _ = COMMANDS.get(words, ("", ""))
     if place:
+        # the core cuts its work into tasks for all processors itself; threads of the linear algebra beside them wait
+        # by spinning, which costs a fifth of a report. The search of paragraphs, which needs them, is another package's
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, attribute = place.partition(":")
         command: click.Command | None = getattr(import_module(module, "richter.cli"), attribute)
         return command
@@ -220,6 +222,8 @@ def project_defaults(folder: Path) -> dict[str, Any]:
 
 def _read_settings(path: Path) -> dict[str, Any]:
     """The settings in a `richter.toml`, each known and of the right kind."""
+    import tomllib
+
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
@@ -353,9 +357,10 @@ def _first_example(error: click.ClickException) -> str:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    gc.set_threshold(100_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
+    gc.set_threshold(200_000, 50, 100)  # while modules load nothing is garbage, and looking for it takes a tenth
     with _outliving_readers():
         code = _run(sys.argv[1:] if args is None else args)
+    gc.freeze()  # the process ends: to look for garbage once more takes another tenth
     sys.exit(code)
 
 

@@ -39,7 +39,6 @@ from richter.cli._options import (
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--any-scale", is_flag=True, help="Severities may exceed 4: no law, no rates at levels.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
-@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
 @resamples_option(200, usual=2000)
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
@@ -60,7 +59,7 @@ def severity() -> None:
       richter severity scores.csv --control base --on severe_given_error_3
       richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
       richter severity scores.csv --require "severity>=3 below 100 per million"
-      richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
+      richter severity scores.csv --traffic mix.csv --json result.json
       richter severity scores.csv --human ratings.csv --all
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
@@ -171,12 +170,6 @@ def severity_tail() -> None:
     type=click.Path(path_type=Path),
     help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
 )
-@click.option(
-    "--save-map",
-    "map_path",
-    metavar="PATH",
-    help="Write the advised recalibration (else the best on held-out questions), for `richter calibration apply`.",
-)
 @click.option("--pipeline", "is_pipeline", is_flag=True, help="FILE holds the stages of a pipeline, see below.")
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
 @seed_option
@@ -196,29 +189,9 @@ def calibration() -> None:
     Examples:
       richter calibration grades.csv
       richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
-      richter calibration grades.csv --save-map map.json      a recalibration to use
       richter calibration stages.csv --pipeline               two stages and their composition
       richter calibration grades.csv --by subject --svg figures
       richter calibration run1/draws.jsonl --json calibration.json
       richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
       richter calibration draws.jsonl --questions hardest.csv
-    """
-
-
-@command("_calibration_output:apply_map")
-@click.argument("map_file", metavar="MAP")
-@click.argument("file")
-@click.option(
-    "-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write."
-)
-@click.option("--column", default="confidence", help="The column to recalibrate.")
-def calibration_apply() -> None:
-    """Recalibrate the confidences of a table by a map that `--save-map` wrote.
-
-    The column given is kept as `<column>_before`. No label is needed.
-
-    \b
-    Examples:
-      richter calibration apply map.json new.csv -o recalibrated.csv
-      richter calibration apply map.json new.parquet -o recalibrated.csv
     """

@@ -201,9 +201,6 @@ engine_options = add_options(
 )
 
 
-MAIN = ""  # the key of the main measure's margin
-
-
 def parse_margin(value: str | float) -> float:
     """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
     from richter import claims

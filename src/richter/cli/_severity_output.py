@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -55,7 +55,6 @@ def severity(
     everything: bool,
     margin: dict[str, float],
     reading: ReadOptions,
-    costs: tuple[str, ...],
     engine: str,
     workers: int | None,
     json_path: str | None,
@@ -75,7 +74,6 @@ def severity(
         report = weigh_scores(
             tables,
             margin=_margins_by_measure(margin),
-            costs=parse_costs(costs),
             mapper=mapper,
             **options,
         )
@@ -86,14 +84,6 @@ def severity(
     out.print(printable(describe_severity_next(report.study.claims, again=again)), soft_wrap=True)
     outcome = decide_gate(report.requirements, accept_judge=True)
     return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
-
-
-def _loss_lines(report: SeverityReport) -> Iterator[str]:
-    """The expected loss of each condition."""
-    for name, loss in report.losses.items():
-        span = loss.interval
-        limits = f"{describe_level(span.level)} CI {span.low:,.4g} to {span.high:,.4g}"
-        yield f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits})."
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
@@ -111,8 +101,6 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
             out.print(_rates_table(study.rates))
     if report.human:
         out.print(_rates_table(report.human))
-    for line in _loss_lines(report):
-        out.print(line)
     for line in _small_print(report, everything=everything):
         out.print(printable(line, limit=600), style="dim")
 
@@ -136,7 +124,7 @@ def _pair_lines(study: SeverityStudy) -> list[str]:
     return [first.headline, *lines_below(plain(first)), *map(describe_note, main[0].notes)]
 
 
-def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
+def headlines(report: SeverityReport, *, everything: bool) -> list[str]:
     """What the study says of the pairs, best shown first, and of whom it can say nothing."""
     study = report.study
     first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
@@ -160,7 +148,7 @@ def _with_remedy(claim: Claim) -> str:
 
 def _noun(claim: Claim) -> str:
     metric = MEASURES.get(claim.measure)
-    return "the mean severity of errors, with the judges' errors allowed for" if metric is None else metric.noun
+    return "the corrected mean severity of errors" if metric is None else metric.noun
 
 
 def _means(study: SeverityStudy) -> dict[str, float]:
@@ -301,16 +289,3 @@ def _margins_by_measure(given: Mapping[str, float]) -> dict[str, float]:
             f"{printable(unknown, limit=40)!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}."
         )
     return {name: margin_on(margin, MEASURES[name]) for name, margin in named.items()}
-
-
-def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
-    """Read LEVEL=COST, several times."""
-    out = {}
-    for text in texts:
-        level, _, cost = text.partition("=")
-        try:
-            out[float(level)] = float(cost)
-        except ValueError as error:
-            what = f"--cost {printable(text, limit=40)} is not LEVEL=COST."
-            raise InputError(what, remedy="As --cost 3=2000.") from error
-    return out

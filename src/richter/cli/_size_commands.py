@@ -140,7 +140,7 @@ def size_tail() -> None:
     """
 
 
-@command("_published_output:size_published")
+@command("_size_output:size_published")
 @click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
 @click.option("--n", type=click.IntRange(min=1), help="Questions of the benchmark.")
 @click.option("--n-b", type=click.IntRange(min=1), help="Questions behind the second score, if others.")

@@ -92,7 +92,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
     Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
-    limit (`with_gate_limit`). An amount that is paid is compared by its totals (`total_evidence`).
+    limit (`with_gate_limit`), and knows what a comparison shows (`as_compared`). An amount that is paid is compared by its totals (`total_evidence`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
     if sample.metric.is_cost:
@@ -101,7 +101,11 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking is not None:
         found = _both_ways(dataset, question, policy, found, lacking)
-    if not policy.is_gate or sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
+    if not policy.is_gate:
+        return found
+    as_compared = estimate_mean(dataset, question, dataclasses.replace(policy, is_gate=False))
+    found = dataclasses.replace(found, as_compared=as_compared)
+    if sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
         return found
     if compares_within_raters(dataset, question, policy):
         return found

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,6 +28,7 @@ from richter.claims import (
 from richter.records import Interval, Result
 from richter.stats import Bools, Floats, Indices
 from richter.tables import KEY, Dataset, chance_of, item_codes, outcomes, question_codes
+from richter.tables._tables import draw_codes
 
 __all__ = [
     "GradedRows",
@@ -290,9 +292,11 @@ class LackingGrades:
 @once
 def expected_draws(dataset: Dataset) -> Indices:
     """How many draws a condition was asked for each item: as many different ones as it has anywhere."""
-    answers = dataset.answers
-    own = dict(answers.group_by("condition").agg(pl.col("draw").n_unique()).iter_rows())
-    return np.array([own.get(name, 0) for name in dataset.conditions], dtype=np.intp)
+    code = dataset.answers["condition"].cast(pl.Enum(dataset.conditions)).to_physical()
+    draw = draw_codes(dataset.answers["draw"])
+    span = int(draw.to_numpy().max(initial=0)) + 1
+    seen = (code.cast(pl.Int64) * span + draw).unique().to_numpy()  # one number a row takes a fifth of two columns
+    return np.bincount(seen // span, minlength=len(dataset.conditions)).astype(np.intp)
 
 
 class RowCounts(NamedTuple):
@@ -306,13 +310,13 @@ class RowCounts(NamedTuple):
 def row_counts(dataset: Dataset) -> RowCounts:
     """Rows and failed calls by item and condition."""
     shape = (len(dataset.item_ids), len(dataset.conditions))
-    failed = pl.col("error").fill_null("") != ""
+    failed = (pl.col("error") != "").fill_null(value=False)
     counts = []
     for rows in (dataset.answers, dataset.answers.filter(failed)):
         item = dataset.item_codes(rows["item"])
         condition = rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp)
         cell = item * shape[1] + condition
-        counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp))
+        counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp, copy=False))
     return RowCounts(*counts)
 
 
@@ -377,6 +381,11 @@ def lacking_grades(
     items. With `strict` no absence is a design: groups, domains and draws that another condition of the dataset has are
     absent, of one condition too.
     """
+    if has_all_grades(dataset, measure):
+        shape = (len(dataset.item_ids), len(names))
+        number = math.prod(shape) * int(expected_draws(dataset)[0])
+        none = {name: {"failed": 0, "ungraded": 0, "absent": 0} for name in names}
+        return LackingGrades(lacking=np.broadcast_to(np.intp(0), shape), expected=number, kinds=none)
     columns = [dataset.conditions.index(name) for name in names]
     all_rows, all_failed = row_counts(dataset)
     rows, failed, graded = (counts[:, columns] for counts in (all_rows, all_failed, grade_counts(dataset, measure)))

@@ -105,7 +105,6 @@ class RuleContrast:
         return _is_more_frequent(favoured, other, PASSED) or _is_more_frequent(other, favoured, FAILED)
 
 
-@once
 def rule_contrast(dataset: Dataset, measure: str, first: str, second: str) -> RuleContrast | None:
     """Judges against rules on a difference; None where no judge graded, or nothing is known to hold against judges."""
     source = valued_by(dataset, measure)
@@ -114,6 +113,15 @@ def rule_contrast(dataset: Dataset, measure: str, first: str, second: str) -> Ru
     ruled = _rule_grades(dataset)
     if ruled.is_empty():
         return None
+    # all that judges say of an answer is whether it is right: one contrast for every measure that rests on it
+    key = (rule_contrast.__name__, _judges_score(dataset, source), first, second)
+    if key not in dataset.memory:
+        dataset.memory[key] = _contrast(dataset, source, ruled, first, second)
+    found: RuleContrast | None = dataset.memory[key]
+    return found
+
+
+def _contrast(dataset: Dataset, source: str, ruled: pl.DataFrame, first: str, second: str) -> RuleContrast | None:
     judged, is_binary = _judged_right(dataset, source)
     rows = judged.join(ruled, on=KEY, how="inner").filter(pl.col("condition").is_in([first, second]))
     shared = rows.group_by("item").agg(pl.col("condition").n_unique()).filter(pl.col("condition") == 2)
@@ -199,9 +207,14 @@ def _with_values(base: Outcomes, rows: pl.DataFrame, value: Floats) -> Outcomes:
     )  # fmt: skip
 
 
+def _judges_score(dataset: Dataset, source: str) -> bool:
+    """Whether a measure rests on judges' scores, and not on their severities."""
+    return source in ("accuracy", "mean_score", "error_rate") and bool(dataset.scored_by)
+
+
 def _judged_right(dataset: Dataset, source: str) -> tuple[pl.DataFrame, bool]:
     """What judges say of each answer, from 0 (wrong) to 1 (right), and whether they say nothing in between."""
-    if source in ("accuracy", "mean_score", "error_rate") and dataset.scored_by:
+    if _judges_score(dataset, source):
         rows = dataset.scores.filter(pl.col("metric") == dataset.metric, pl.col("value").is_not_null())
         share = (pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))
         share = pl.when(pl.col("better") == "lower").then(1 - share).otherwise(share)

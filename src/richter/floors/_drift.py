@@ -308,8 +308,8 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
     p /= p.sum()
     best = int(np.argmax(p))
     order = np.argsort(p)[::-1]
-    kept = order[: int(np.searchsorted(np.cumsum(p[order]), level)) + 1]
+    inside = order[: int(np.searchsorted(np.cumsum(p[order]), level)) + 1]
     return ChangePoint(
-        day=best, low=int(kept.min()), high=int(kept.max()), before=float(first[best]), after=float(second[best]),
+        day=best, low=int(inside.min()), high=int(inside.max()), before=float(first[best]), after=float(second[best]),
         level=level,
     )  # fmt: skip

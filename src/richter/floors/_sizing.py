@@ -23,7 +23,6 @@ __all__ = [
     "paired_gap_labels",
     "proportion_labels",
     "unpaired_gap_labels",
-    "visible_paired_gap",
     "zero_error_labels",
 ]
 
@@ -167,24 +166,6 @@ def unpaired_gap_labels(
     else:
         reach = float(ndtri(1 - alpha / 2)) * pooled + float(ndtri(power)) * math.sqrt(p * (1 - p) + q * (1 - q))
     return math.ceil((reach / gap) ** 2)
-
-
-def visible_paired_gap(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """The smallest true gap that n paired items show with `power`: `paired_gap_labels` solved for the gap.
-
-    None where not even a gap of 1 would show.
-    """
-    check_n(n=n)
-    low, high = 1e-9, 1 - 1e-9
-    if paired_gap_labels(high, discordance, alpha=alpha, power=power) > n:
-        return None
-    for _ in range(60):
-        middle = (low + high) / 2
-        if paired_gap_labels(middle, discordance, alpha=alpha, power=power) > n:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def effective_n(

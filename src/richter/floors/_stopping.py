@@ -163,12 +163,12 @@ def _units(n: int, item: ArrayLike | None, group: ArrayLike | None, sizes: Mappi
     before anything is asked), so that the mean over groups is the mean over items.
     """
     place = np.arange(n) if item is None else _order_units(item, n, "Draws of one item")
-    weight = 1 / np.bincount(place)[place] if n else np.zeros(0)
+    weight = 1 / np.bincount(place)[place]
     if group is None:
         return _Units(place, weight, 1.0)
     names = np.asarray(group).astype(str)
     unit = _order_units(names, n, "Items of one group")
-    first = np.flatnonzero(np.diff(unit, prepend=-1))
+    first = np.unique(unit, return_index=True)[1]
     asked = np.bincount(unit, weights=weight)
     held = dict(zip(names[first], asked, strict=True)) if sizes is None else sizes
     mean = sum(held.values()) / len(held)
@@ -318,12 +318,12 @@ def _decide_rows(
     level: float,
 ) -> Claim:
     """The claim's verdict from rows that all have a grade."""
-    units = _units(len(values), item, group, sizes)
     errors = claim.metric.estimator == "given_error"
     if len(values) == 0 or (errors and not (values > 0).any()):
         what = "wrong" if errors and len(values) else "graded"
         verdict = decide_by_limits(None, value=claim.threshold, above=not claim.below)
         return _claim(claim, verdict, f"{claim.text}: {verdict.value}, nothing was {what} yet.")
+    units = _units(len(values), item, group, sizes)
     sequence = _sequence(claim, _measured_values(claim, values), others, units, level)
     interval = sequence.interval
     is_empty = interval.low > interval.high  # it happens with probability below 1 - level where the order is random
@@ -333,7 +333,7 @@ def _decide_rows(
     if group is not None:
         after = f"{n:,} items in {sequence.n:,} groups" + " with wrong answers" * errors
     else:
-        after = f"{sequence.n:,} {_describe_unit(errors, has_draws=n < len(values))}"
+        after = f"{sequence.n:,} items" + " with wrong answers" * errors
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
     notes: tuple[str, ...] = (EMPTY_NOTE,) if is_empty else ()
@@ -347,12 +347,6 @@ def _decide_rows(
         claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n if group is None else n,
         units=sequence.n, unit="item" if group is None else "group", notes=notes,
     )  # fmt: skip
-
-
-def _describe_unit(errors: bool, *, has_draws: bool) -> str:
-    if not errors:
-        return "items"
-    return "items with wrong answers" if has_draws else "wrong answers"
 
 
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
@@ -374,7 +368,7 @@ def _order_units(item: ArrayLike, n: int, what: str) -> Indices:
     names = np.asarray(item)
     if len(names) != n:
         raise InputError(f"{len(names)} names for {n} values.", remedy="Give one of each value.")
-    starts = np.r_[True, names[1:] != names[:-1]] if n else np.zeros(0, dtype=bool)
+    starts = np.r_[True, names[1:] != names[:-1]]
     if int(np.sum(starts)) != len(np.unique(names)):
         raise InputError(f"{what} are apart.", remedy="Give them one after the other.")
     return np.cumsum(starts) - 1

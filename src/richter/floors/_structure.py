@@ -1,4 +1,4 @@
-"""Labels for structured claims: every group, a pipeline of stages, a fine-tuned model, a fitted temperature."""
+"""Labels for structured claims: every group, a pipeline of stages, a fitted temperature."""
 
 import dataclasses
 import math
@@ -18,12 +18,10 @@ __all__ = [
     "Pipeline",
     "Preset",
     "Temperature",
-    "Transfer",
     "compose",
     "depth_limit",
     "group_labels",
     "temperature_rate",
-    "transfer_labels",
 ]
 
 
@@ -154,34 +152,6 @@ def depth_limit(lipschitz: float, *, labels: float, delta: float, error_rate: fl
     if room < lipschitz:
         return 0
     return math.floor(math.log(room) / math.log(lipschitz) + 1e-12)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer(Result):
-    """Labels for a fine-tuned model whose parent was verified, and from scratch; rates, constant 1."""
-
-    with_transfer: int
-    from_scratch: int
-    helps: bool
-    shift: float
-    delta: float
-
-
-def transfer_labels(
-    shift: float, delta: float, *, error_rate: float, lipschitz: float = 1.0, shift_lipschitz: float | None = None
-) -> Transfer:
-    """L_h e / shift^3 labels for the change by fine-tuning, against L e / delta^3 anew (Appendix O, eq. (24)).
-
-    Appendix O sets the accuracy of the change to its own size delta_ft (`shift`), and calls transfer a saving when
-    delta_ft < delta. Its own formula says the reverse: a smaller shift is dearer to resolve (a tenth of delta costs
-    1,000 times more, not less). What saves labels is a smoother change, L_h < L, at the same accuracy; `helps` says
-    whether the formula's figure with transfer is the smaller one.
-    """
-    check_share(shift=shift, delta=delta, error_rate=error_rate)
-    smooth = lipschitz if shift_lipschitz is None else shift_lipschitz
-    check_positive(shift_lipschitz=smooth, lipschitz=lipschitz)
-    moved, anew = _round_up(smooth * error_rate / shift**3), _round_up(lipschitz * error_rate / delta**3)
-    return Transfer(with_transfer=moved, from_scratch=anew, helps=moved < anew, shift=shift, delta=delta)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,9 @@ import io
 import itertools
 import math
 import platform
+import unicodedata
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path, PurePosixPath
@@ -120,7 +122,8 @@ def evidence_files(path: Path) -> EvidenceFiles:
         raise InputError(f"{path} cannot be read: {error}.", remedy="Get it again.") from error
     bad = [n for n in sorted(files.keys() & sums) if hashlib.sha256(files[n]).hexdigest() != sums[n]]
     faults = [f"{name} was changed" for name in bad]
-    faults += [f"{name} is in it twice" for name in twice]
+    places = Counter(map(_place, files))
+    faults += [f"{name} is in it twice" for name in (*twice, *(n for n in files if places[_place(n)] > 1))]
     faults += [f"{name} would be unpacked elsewhere" for name in sorted(files) if _elsewhere(name)]
     faults += [f"{name} is not in the manifest" for name in sorted(files.keys() - sums)]
     faults += [f"{name} is missing" for name in sorted(sums.keys() - files)]
@@ -128,8 +131,13 @@ def evidence_files(path: Path) -> EvidenceFiles:
 
 
 def _elsewhere(name: str) -> bool:
-    path = PurePosixPath(name.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts or "\\" in name or str(path) != name  # ./a is unpacked over a
+
+
+def _place(name: str) -> str:
+    """Where a file is unpacked, on disks that do not tell capitals or ways to write an accent apart."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def is_evidence(place: object) -> bool:
@@ -220,10 +228,10 @@ def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) ->
         score = {name: reading[name] for name in ("scale", "better")}
     except (LookupError, TypeError, ValueError, RecursionError):
         score = {}
-    told: dict[str, Any] = {"score": score}
+    note: dict[str, Any] = {"score": score}
     if not any(row["answer"] for row in answers):
-        told["understood"] = ""
-    return {"import": told}
+        note["understood"] = ""
+    return {"import": note}
 
 
 def _json(value: object) -> bytes:

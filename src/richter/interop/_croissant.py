@@ -10,14 +10,7 @@ from typing import Any
 from richter.errors import InputError
 from richter.store import write_folder
 
-__all__ = ["About", "DataFile", "croissant", "hub_header", "hub_size", "write_dataset"]
-
-FORMATS = {
-    ".jsonl": "application/jsonlines",
-    ".parquet": "application/x-parquet",
-    ".csv": "text/csv",
-    ".gz": "application/gzip",
-}
+__all__ = ["About", "DataFile", "croissant", "hub_header", "write_dataset"]
 
 _CONTEXT = {
     "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
@@ -42,21 +35,17 @@ class About:
     description: str
     licenses: tuple[str, ...]
     creator: str
-    version: str
-    url: str
-    cite: str
-    keywords: tuple[str, ...] = ()
-    published: str = ""  # YYYY-MM-DD; empty: not said, so that two builds have the same bytes
+    keywords: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file of the data set and, where it is a table, its columns: name -> (type, what it holds, repeated)."""
+    """A Parquet file of the data set and its columns: name -> (type, what it holds, repeated)."""
 
     path: str
     content: bytes
     description: str
-    columns: Mapping[str, tuple[str, str, bool]] = dataclasses.field(default_factory=dict)
+    columns: Mapping[str, tuple[str, str, bool]]
 
 
 def croissant_name(text: str) -> str:
@@ -73,20 +62,17 @@ def croissant(about: About, files: Sequence[DataFile]) -> dict[str, Any]:
         "alternateName": about.name,
         "description": about.description,
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "version": about.version,
+        "version": "1.0.0",
         "keywords": list(about.keywords),
         "isLiveDataset": False,
     }
     known = {
         "license": list(about.licenses),
         "creator": {"@type": "sc:Organization", "name": about.creator} if about.creator else None,
-        "url": about.url,
-        "citeAs": about.cite,
-        "datePublished": about.published,
     }
     body |= {name: value for name, value in known.items() if value}  # what is not known is not said
     body["distribution"] = [_distribution(file) for file in files]
-    body["recordSet"] = [_records(file) for file in files if file.columns]
+    body["recordSet"] = [_records(file) for file in files]
     return body
 
 
@@ -98,7 +84,7 @@ def _distribution(file: DataFile) -> dict[str, Any]:
         "description": file.description,
         "contentUrl": file.path,
         "contentSize": f"{len(file.content)} B",
-        "encodingFormat": FORMATS[Path(file.path).suffix],
+        "encodingFormat": "application/x-parquet",
         "sha256": hashlib.sha256(file.content).hexdigest(),
     }
 
@@ -119,14 +105,6 @@ def _records(file: DataFile) -> dict[str, Any]:
             field["repeated"] = True
         fields.append(field)
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": file.description, "field": fields}
-
-
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-
-
-def hub_size(n: int) -> str:
-    """The Hub's name for a number of rows."""
-    return next((name for most, name in SIZES if n <= most), "n>1M")
 
 
 def hub_header(fields: Mapping[str, Any]) -> str:

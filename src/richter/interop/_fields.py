@@ -249,8 +249,10 @@ def stated_range(column: str) -> tuple[float, float] | None:
 def _ends(name: str) -> dict[float, int]:
     """The numbers that a name explains in a bracket at its end, and whether each is good (1), bad (-1) or neither."""
     match = _range(name.strip())
-    told = {float(at): {*plain_name(word).split("_")} for at, word in _LEGEND.findall(match[0] if match else "")}
-    return {at: bool(words & _GOOD) - bool(words & _BAD) for at, words in told.items()}
+    words_by_end = {
+        float(at): {*plain_name(word).split("_")} for at, word in _LEGEND.findall(match[0] if match else "")
+    }
+    return {at: bool(words & _GOOD) - bool(words & _BAD) for at, words in words_by_end.items()}
 
 
 # amounts, of which there is no most

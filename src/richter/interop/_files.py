@@ -219,7 +219,7 @@ def _read_by_kind(path: Path, head: bytes, *, text: bool) -> dict[str, pl.DataFr
         return {"": _rows_frame(path, report_rows(tests, path.stem))}
     if b"\0" in head[4:] and not _is_utf_16(head):
         raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
-    return {"": _separated(path, head, text=text)}
+    return {"": _read_separated(path, head, text=text)}
 
 
 def _is_json(head: bytes) -> bool:
@@ -291,7 +291,7 @@ def _database_tables(path: Path) -> dict[str, pl.DataFrame]:
         names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         tables = {}
         for name in (n for n in names if not n.startswith("sqlite_")):
-            found = database.execute(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 (a name of the file's own, quoted)
+            found = database.execute(f"SELECT * FROM {_quote(name)}")  # noqa: S608 (a name of the file's own, quoted)
             columns = [column[0] for column in found.description]
             rows = found.fetchall()
             _check_cells(path, len(rows), len(columns), CELLS_RATIO)
@@ -302,7 +302,7 @@ def _database_tables(path: Path) -> dict[str, pl.DataFrame]:
     return full
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -398,7 +398,7 @@ def _sheet(book: Any, name: str) -> pl.DataFrame:
     top = book.load_sheet(name, header_row=None, n_rows=HEADER_ROWS).to_polars()
     found = _heading([["" if c is None else str(c) for c in row] for row in top.iter_rows()])
     sheet: pl.DataFrame = book.load_sheet(name, header_row=found.last).to_polars()
-    return _renamed(sheet, found)
+    return _rename(sheet, found)
 
 
 class Heading(NamedTuple):
@@ -409,7 +409,7 @@ class Heading(NamedTuple):
     index_rows: int = 0
 
 
-def _renamed(frame: pl.DataFrame, heading: Heading) -> pl.DataFrame:
+def _rename(frame: pl.DataFrame, heading: Heading) -> pl.DataFrame:
     if len(heading.names) == frame.width:
         frame.columns = list(heading.names)
     return frame.slice(heading.index_rows)
@@ -441,7 +441,13 @@ def _is_merged(rows: list[list[str]], last: int) -> bool:
         return False
     below = [own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True) if not name.strip()]
     is_blank_below = any(name.strip() and not own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True))
-    return bool(below) and all(below) and is_blank_below and _worded(*rows[last + 1]) and not _worded(*rows[last + 2])
+    return (
+        bool(below)
+        and all(below)
+        and is_blank_below
+        and _has_no_number(*rows[last + 1])
+        and not _has_no_number(*rows[last + 2])
+    )
 
 
 def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
@@ -460,15 +466,15 @@ def _first_full_row(rows: list[list[str]], filled: list[int]) -> int:
     """The first row that fills most columns, or that above it where it holds numbers alone."""
     full = max(filled)
     last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
-    return max(last - 1, 0) if last and not any(map(_worded, rows[last])) else last
+    return max(last - 1, 0) if last and not any(map(_has_no_number, rows[last])) else last
 
 
 def _two_row_heading(rows: list[list[str]], filled: list[int], last: int, other: int) -> Heading | None:
     """The heading of two rows, whose names are both rows' joined; None where these repeat, or `other` has no names."""
-    if filled[other] < 2 or len(rows[other]) != len(rows[last]) or not _worded(*rows[other]):
+    if filled[other] < 2 or len(rows[other]) != len(rows[last]) or not _has_no_number(*rows[other]):
         return None
     above, below = (rows[other], rows[last]) if other < last else (rows[last], rows[other])
-    names, end = _joined(above, below), max(other, last)
+    names, end = _join_names(above, below), max(other, last)
     if len(set(names)) < len([name for name in names if name]):
         return None
     has_index_row = end + 1 < len(rows) and filled[end + 1] == 1 and bool(rows[end + 1][0].strip())
@@ -480,15 +486,15 @@ def _two_row_heading(rows: list[list[str]], filled: list[int], last: int, other:
 def _storeys(rows: list[list[str]], filled: list[int]) -> Heading | None:
     """Two rows of words above the first number, each with a blank where the other has a name: one header."""
     for k, (above, below, first) in enumerate(zip(rows, rows[1:], rows[2:], strict=False)):
-        if filled[k] < 2 or filled[k + 1] < 2 or len(above) != len(below) or not _worded(*above, *below):
+        if filled[k] < 2 or filled[k + 1] < 2 or len(above) != len(below) or not _has_no_number(*above, *below):
             continue
         pairs = [(bool(a.strip()), bool(b.strip())) for a, b in zip(above, below, strict=True)]
-        if {(True, False), (False, True)} <= {*pairs} and (False, False) not in pairs and not _worded(*first):
-            return Heading(k + 1, tuple(_joined(above, below)))
+        if {(True, False), (False, True)} <= {*pairs} and (False, False) not in pairs and not _has_no_number(*first):
+            return Heading(k + 1, tuple(_join_names(above, below)))
     return None
 
 
-def _joined(above: list[str], below: list[str]) -> list[str]:
+def _join_names(above: list[str], below: list[str]) -> list[str]:
     """Names of two rows, the upper one holding until the next."""
     names, held = [], ""
     for top, own in zip(above, below, strict=True):
@@ -497,7 +503,7 @@ def _joined(above: list[str], below: list[str]) -> list[str]:
     return names
 
 
-def _worded(*cells: str) -> bool:
+def _has_no_number(*cells: str) -> bool:
     """Whether none of the cells is a number."""
     return not any(re.fullmatch(r"[-+]?[\d.,]+\s*%?", cell.strip()) for cell in cells if cell.strip())
 
@@ -512,12 +518,12 @@ def _json(path: Path) -> pl.DataFrame:
     lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
     if count > 1:
         return _rows_frame(path, _below_heads([flat_rows(line) for line in lines]))
-    document = _resolved(next(lines) if count else decode(open_bytes(path)))
+    document = _rows_by_end(next(lines) if count else decode(open_bytes(path)))
     if tests := json_tests(document):
         return _rows_frame(path, report_rows(tests, path.stem))
     if (page := _notebook_page(document)) is not None:
         table = _page_table(page)
-        return _separated(path, table[:HEAD_SIZE], text=True, source=table)
+        return _read_separated(path, table[:HEAD_SIZE], text=True, source=table)
     return _rows_frame(path, _document_rows(document))
 
 
@@ -586,7 +592,7 @@ def _line(line: bytes, number: int) -> Any:
         raise Unreadable(f"line {number}: {error}.") from error
 
 
-def _resolved(document: Any) -> Any:
+def _rows_by_end(document: Any) -> Any:
     """A report that lists items by their end (`resolved_ids`, `successful_tasks`) as rows; anything else as it is."""
     nodes = (document, *document.values()) if isinstance(document, dict) else ()
     return next((rows for node in nodes if isinstance(node, dict) and (rows := _items_by_end(node))), document)
@@ -646,7 +652,7 @@ def _notebook_page(document: Any) -> bytes | None:
     return page.encode() if "<tr" in page else None
 
 
-def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | None = None) -> pl.DataFrame:
+def _read_separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | None = None) -> pl.DataFrame:
     source, head = _as_csv(path, head, path if source is None else source)
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: _COMMENT.match(line) or not line.strip(), lines))
@@ -662,7 +668,7 @@ def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | No
         body = whole.decode("utf-8-sig").splitlines(keepends=True)[skip:]
         source, skip = f'""{separator}{"".join(body)}'.encode(), 0
     try:
-        return _renamed(_read_csv(source, separator, skip, text=text), heading)
+        return _rename(_read_csv(source, separator, skip, text=text), heading)
     except pl.exceptions.PolarsError as error:
         fault = _uneven(source, separator, skip)
         if fault is None:
@@ -713,7 +719,7 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     start = _start_of_barred_table(lines)
     if start is not None:
         return functools.partial(_barred_table, start=start)
-    return _printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
+    return _read_printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
 
 
 def _start_of_barred_table(lines: list[str]) -> int | None:
@@ -742,7 +748,7 @@ def _is_printed(lines: list[str]) -> bool:
     return even and not any(re.search(r"[,;\t|]", line) for line in lines) and all("  " in line for line in lines)
 
 
-def _printed(source: bytes) -> bytes:
+def _read_printed(source: bytes) -> bytes:
     """A printed frame as CSV."""
     rows = [line.split() for line in source.decode().removeprefix("\ufeff").splitlines() if line.strip()]
     numbered = len(rows[0]) < len(rows[1])

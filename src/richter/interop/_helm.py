@@ -84,10 +84,10 @@ def read_helm_stats(path: Path, reading: Reading) -> Iterator[Sample]:
 def _origin(path: Path, spec: Mapping[str, Any]) -> tuple[Setup, str]:
     run = companion(path.with_name("run_spec.json"), dict[str, Any]) or {}
     spec = spec or mapping(run.get("adapter_spec"))
-    kept = ("temperature", "max_tokens", "max_train_instances", "instructions", "method", "num_outputs")
+    names = ("temperature", "max_tokens", "max_train_instances", "instructions", "method", "num_outputs")
     setup = Setup(
         flat_text(spec.get("model_deployment") or spec.get("model")) or _model_of_run(path.parent.name),
-        tuple((k, flat_text(spec[k])) for k in kept if flat_text(spec.get(k))),
+        tuple((k, flat_text(spec[k])) for k in names if flat_text(spec.get(k))),
     )
     return setup, flat_text(run.get("name")).split(":")[0] or path.parent.name.split(":")[0]
 

@@ -2,17 +2,16 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from richter.interop._logs import Logs, Row, is_severity, logs_summary, right, severity_on
 from richter.interop._record import LogOptions, Setup
-from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
+from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating, RatingKind
 from richter.store import Call, RunLike, new_run
 
-__all__ = ["IMPORT_NOTE", "RatingKind", "imported_call", "write_run"]
+__all__ = ["IMPORT_NOTE", "imported_call", "write_run"]
 
 IMPORT_NOTE = "import"  # the ledger's note on where its answers came from
-RatingKind = Literal["human", "judge", "rule"]
 _KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
 

@@ -110,8 +110,8 @@ def _read_source(source: str | Path, contents: _Contents, options: LogOptions) -
 
 def _no_answer_error(sources: Sequence[str | Path], readings: Iterable[Reading]) -> InputError:
     what = ", ".join(str(s) for s in sources[:3])
-    lost = sum((r.unread for r in readings), Counter[str]())
-    why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in lost.most_common(3))}." if lost else ""
+    unread = sum((r.unread for r in readings), Counter[str]())
+    why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in unread.most_common(3))}." if unread else ""
     return InputError(
         f"{what}: no answer could be read.{why}", remedy="`richter import --dry-run` says what a file is."
     )

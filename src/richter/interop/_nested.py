@@ -51,7 +51,7 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _rows_of_list(node: list[Any]) -> Iterator[dict[str, Any]]:
-    table = _headed(node)
+    table = _name_columns(node)
     entries: list[Any] = node if table is None else table
     has_records = are_records(entries)
     for entry in entries:
@@ -157,7 +157,7 @@ def _common_name(names: Iterable[str], entries: Sequence[Mapping[str, str]]) -> 
     return next((n for n in names if all(n in entry for entry in entries)), None)
 
 
-def _headed(rows: list[Any]) -> list[dict[str, Any]] | None:
+def _name_columns(rows: list[Any]) -> list[dict[str, Any]] | None:
     """Rows written as lists below a list of their names."""
     if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
         return None

@@ -176,10 +176,10 @@ def _money(spans: Iterable[Span]) -> float | None:
 
 def _messages(span: Span, name: str) -> list[Mapping[str, Any]]:
     """The messages of an attribute, which is a list or its JSON."""
-    return _objects(_opened(span.attributes.get(name)))
+    return _objects(_read_json(span.attributes.get(name)))
 
 
-def _opened(value: object) -> object:
+def _read_json(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
@@ -214,7 +214,7 @@ def _steps(spans: Sequence[Span]) -> Iterator[Step]:
         if span.operation == "execute_tool":
             yield _tool_step(span)
         elif span.operation in CALLS_MODEL:
-            yield from _written(span, own, results, has_tool_spans=named)
+            yield from _read_reply(span, own, results, has_tool_spans=named)
 
 
 def _tool_step(span: Span) -> Step:
@@ -222,14 +222,14 @@ def _tool_step(span: Span) -> Step:
     return Step(
         role="tool",
         tool=log.flat_text(given.get("gen_ai.tool.name")) or "tool",
-        arguments=arguments_text(_opened(given.get("gen_ai.tool.call.arguments"))),
-        result=_shown(given.get("gen_ai.tool.call.result")),
+        arguments=arguments_text(_read_json(given.get("gen_ai.tool.call.arguments"))),
+        result=_result_text(given.get("gen_ai.tool.call.result")),
         seconds=span.seconds,
         error=span.error,
     )
 
 
-def _written(span: Span, own: set[str], results: Mapping[str, Any], *, has_tool_spans: bool) -> Iterator[Step]:
+def _read_reply(span: Span, own: set[str], results: Mapping[str, Any], *, has_tool_spans: bool) -> Iterator[Step]:
     """The text of a model's call, and the calls it asks for that have no span of their own."""
     messages = _messages(span, "gen_ai.output.messages")
     text = "\n".join(filter(None, map(_text, messages)))
@@ -240,12 +240,12 @@ def _written(span: Span, own: set[str], results: Mapping[str, Any], *, has_tool_
     for part in calls:
         key = log.flat_text(part.get("id"))
         if key not in own and not (has_tool_spans and not key):
-            arguments = arguments_text(_opened(part.get("arguments")))
+            arguments = arguments_text(_read_json(part.get("arguments")))
             yield Step(role="tool", tool=log.flat_text(part.get("name")) or "tool", arguments=arguments,
-                       result=_shown(results.get(key)))  # fmt: skip
+                       result=_result_text(results.get(key)))  # fmt: skip
 
 
-def _shown(value: object) -> str:
+def _result_text(value: object) -> str:
     """A result as text: an object as its JSON."""
     return (
         log.flat_text(value) if not isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False, default=str)

@@ -154,11 +154,11 @@ def _sample(row: Mapping[str, Any], reading: log.Reading) -> log.Sample:
 
 def _item(case: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     """A test by its content: `testIdx` counts repeats too, and shifts when a test is added."""
-    told = log.flat_text(case.get("description"))
-    if not told and len(values) == 1:
-        told = log.flat_text(next(iter(values.values())))
-    mark = hashlib.sha256(json.dumps([told, values], sort_keys=True, default=str).encode()).hexdigest()[:8]
-    return f"{told[:60]} #{mark}" if told else f"test {mark}"
+    title = log.flat_text(case.get("description"))
+    if not title and len(values) == 1:
+        title = log.flat_text(next(iter(values.values())))
+    mark = hashlib.sha256(json.dumps([title, values], sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return f"{title[:60]} #{mark}" if title else f"test {mark}"
 
 
 def _references(case: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, ...]:

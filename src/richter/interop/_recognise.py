@@ -9,7 +9,6 @@ from typing import Any, Literal
 import msgspec
 
 from richter.errors import InputError
-from richter.interop._acd import read_acd
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
 from richter.interop._garak import read_garak
@@ -58,7 +57,7 @@ class Format:
 
     name: str
     shapes: tuple[Shape, ...]
-    told_by: Callable[[Look], bool]
+    matches: Callable[[Look], bool]
     read: Callable[[Path, Reading], Iterator[Sample]]
 
 
@@ -78,7 +77,7 @@ def _is_promptfoo(seen: Look) -> bool:
     return "results" in inner and bool(inner.keys() & {"stats", "prompts", "table", "version"})
 
 
-def _traced(seen: Look) -> set[str]:
+def _trace_fields(seen: Look) -> set[str]:
     """The fields of a tracing service's records, also where the file is a page of them as its interface answers."""
     page = next((seen.names[k] for k in PAGES if seen.shape == "object" and k in seen.names), None)
     if page is None or seen.names.keys() & {"input", "inputs"}:
@@ -90,13 +89,13 @@ def _traced(seen: Look) -> set[str]:
 
 
 def _is_langfuse(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     marks = {"htmlPath", "observations", "traceId", "sessionId", "totalCost", "trace_id", "session_id"}
     return {"id", "input", "output"} <= names and bool(names & marks)
 
 
 def _is_langsmith(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     nested = {"inputs", "outputs"} <= names and bool(names & {"run_type", "feedback_stats", "reference_example_id"})
     if nested and not names & {"run_type", "feedback_stats"} and "score" in known_fields(names):
         return False  # a table with a column of grades, which says itself what it is
@@ -105,7 +104,7 @@ def _is_langsmith(seen: Look) -> bool:
 
 
 def _is_braintrust(seen: Look) -> bool:
-    names = _traced(seen)
+    names = _trace_fields(seen)
     scored = "experiment_id" in names and any(n.partition(".")[0] == "scores" for n in names)
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
@@ -139,28 +138,28 @@ def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
 
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
-    Format(name="runs with steps", shapes=_RECORDS, told_by=_has_steps, read=read_step_runs),
+    Format(name="runs with steps", shapes=_RECORDS, matches=_has_steps, read=read_step_runs),
     Format(
         name="OpenTelemetry traces",
         shapes=_RECORDS,
-        told_by=lambda seen: bool(seen.names.keys() & {"resourceSpans", "resource_spans"}),
+        matches=lambda seen: bool(seen.names.keys() & {"resourceSpans", "resource_spans"}),
         read=read_otel_spans,
     ),
     Format(
         name="Inspect log",
         shapes=("archive",),
-        told_by=lambda seen: is_inspect_archive(seen.names),
+        matches=lambda seen: is_inspect_archive(seen.names),
         read=read_inspect_archive,
     ),
-    Format(name="Inspect log", shapes=("object",), told_by=_has("eval", "status", "version"), read=read_inspect_json),
+    Format(name="Inspect log", shapes=("object",), matches=_has("eval", "status", "version"), read=read_inspect_json),
     Format(
-        name="lm-evaluation-harness samples", shapes=_RECORDS, told_by=_has("doc_id", "doc", "resps"), read=read_lm_eval
+        name="lm-evaluation-harness samples", shapes=_RECORDS, matches=_has("doc_id", "doc", "resps"), read=read_lm_eval
     ),
-    Format(name="HELM run", shapes=("object",), told_by=_has("adapter_spec", "request_states"), read=read_helm),
+    Format(name="HELM run", shapes=("object",), matches=_has("adapter_spec", "request_states"), read=read_helm),
     Format(
         name="HELM run",
         shapes=("array",),
-        told_by=lambda seen: (
+        matches=lambda seen: (
             seen.names.keys() >= {"instance_id", "stats"} and not seen.path.with_name("scenario_state.json").exists()
         ),
         read=read_helm_stats,
@@ -168,14 +167,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="lm-evaluation-harness totals",
         shapes=("object",),
-        told_by=lambda seen: are_totals(seen.names),
+        matches=lambda seen: are_totals(seen.names),
         read=read_totals,
     ),
-    Format(name="promptfoo results", shapes=("object",), told_by=_is_promptfoo, read=read_promptfoo),
+    Format(name="promptfoo results", shapes=("object",), matches=_is_promptfoo, read=read_promptfoo),
     Format(
         name="promptfoo results",
         shapes=("text",),
-        told_by=lambda seen: (
+        matches=lambda seen: (
             any(map(HEADING.match, seen.names))
             and ("Grader Reason" in seen.names or not known_fields(seen.names) >= {"item", "score"})
         ),
@@ -184,46 +183,42 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="promptfoo results",
         shapes=_RECORDS,
-        told_by=_has("promptIdx", "testIdx", "provider"),
+        matches=_has("promptIdx", "testIdx", "provider"),
         read=read_promptfoo_lines,
     ),
     Format(
         name="DeepEval test run",
         shapes=("object",),
-        told_by=lambda seen: "testCases" in seen.names and bool(seen.names.keys() & {"metricsScores", "testPassed"}),
+        matches=lambda seen: "testCases" in seen.names and bool(seen.names.keys() & {"metricsScores", "testPassed"}),
         read=read_deepeval,
     ),
     Format(
         name="lighteval details",
         shapes=("parquet",),
-        told_by=lambda seen: (
-            seen.names.keys() >= {"doc", "model_response", "metric"}
-            or seen.names.keys() >= {"full_prompt", "predictions", "gold", "gold_index", "metrics"}
-        ),
+        matches=_has("doc", "model_response", "metric"),
         read=read_lighteval,
     ),
     Format(
         name="openai/evals log",
         shapes=_RECORDS,
-        told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
+        matches=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
         read=read_openai_evals,
     ),
     Format(
         name="garak report",
         shapes=("lines",),
-        told_by=lambda seen: bytes(seen.names.get("entry_type", b"")) == b'"start_run setup"',
+        matches=lambda seen: bytes(seen.names.get("entry_type", b"")) == b'"start_run setup"',
         read=read_garak,
     ),
     Format(
         name="Great Expectations result",
         shapes=("object",),
-        told_by=_has("success", "expectation_config", "result"),
+        matches=_has("success", "expectation_config", "result"),
         read=refuse_failures_only,
     ),
-    Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
-    Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
-    Format(name="Braintrust experiment", shapes=(*_TABLE, "object"), told_by=_is_braintrust, read=read_braintrust),
-    Format(name="Langfuse traces", shapes=(*_TABLE, "object"), told_by=_is_langfuse, read=read_langfuse),
+    Format(name="LangSmith runs", shapes=(*_TABLE, "object"), matches=_is_langsmith, read=read_langsmith),
+    Format(name="Braintrust experiment", shapes=(*_TABLE, "object"), matches=_is_braintrust, read=read_braintrust),
+    Format(name="Langfuse traces", shapes=(*_TABLE, "object"), matches=_is_langfuse, read=read_langfuse),
 )
 
 
@@ -232,7 +227,7 @@ def recognise(path: Path) -> Format | None:
     seen = look(path)
     if {"item", "condition"} <= seen.names.keys() and not _has_steps(seen):  # one of our own tables
         return None
-    return next((f for f in FORMATS if seen.shape in f.shapes and f.told_by(seen)), None)
+    return next((f for f in FORMATS if seen.shape in f.shapes and f.matches(seen)), None)
 
 
 def look(path: Path) -> Look:

@@ -182,8 +182,8 @@ def messages_text(messages: object) -> tuple[str, str]:
             system.append(content)
         else:
             rest.append((role, content))
-    told = [content if len(rest) == 1 or not role else f"{role}: {content}" for role, content in rest]
-    return "\n".join(system), "\n".join(told)
+    lines = [content if len(rest) == 1 or not role else f"{role}: {content}" for role, content in rest]
+    return "\n".join(system), "\n".join(lines)
 
 
 def share(right: object, wrong: object) -> float | None:

@@ -195,9 +195,6 @@ def export_dataset(
         description=f"Records of an audit of language models: {counts}.",
         licenses=(license_name,) if license_name else (),
         creator=creator,
-        version="1.0.0",
-        url="",
-        cite="",
         keywords=("language models", "evaluation", "error severity"),
     )
     header = {

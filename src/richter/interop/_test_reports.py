@@ -19,7 +19,9 @@ _GRADES = {
     "passed": "pass", "pass": "pass", "xpassed": "pass", "failed": "fail", "fail": "fail", "xfailed": "fail",
     "error": "error", "broken": "error",
 }  # fmt: skip
-_PARAMETERS = re.compile(r"(.*)\[(.+)\]$", re.DOTALL)
+_PARAMETERS = re.compile(
+    r"(?=.*\]$)(.*)\[(.+)\]$", re.DOTALL
+)  # the first part: a row of [ without an end takes no time
 
 
 class Test(NamedTuple):

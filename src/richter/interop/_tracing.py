@@ -45,7 +45,7 @@ _LANGFUSE = frozenset(
 
 def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Traces, or observations put together by their trace, with the scores inside them or in `scores/` beside them."""
-    given, lost = _by_trace(_beside(path, "scores"))
+    given, n_unreadable = _by_trace(_beside(path, "scores"))
     traces: list[Mapping[str, Any]] = []
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(_langfuse, _records(path, reading, packed=True)):
@@ -57,12 +57,12 @@ def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         reading.unread["observation: it is read with its trace, from traces/"] += sum(map(len, groups.values()))
         return
     steps, missed = _by_trace(_beside(path, "observations") if traces and path.parent.name == "traces" else ())
-    if lost + missed:
-        reading.unread["file: of the same export, and cannot be read"] += lost + missed
+    if n_unreadable + missed:
+        reading.unread["file: of the same export, and cannot be read"] += n_unreadable + missed
     for trace in traces:
         name = log.flat_text(trace.get("id"))
-        inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, [])
-        scores = [*_listed(trace.get("scores"), reading, "score"), *given.get(name, ())]
+        inside = _objects_of(trace.get("observations"), reading, "observation") or steps.get(name, [])
+        scores = [*_objects_of(trace.get("scores"), reading, "score"), *given.get(name, ())]
         yield _langfuse_sample(trace, inside, scores, reading)
     for name, group in groups.items():
         yield from _trace_samples(group, given.get(name, ()), reading)
@@ -77,7 +77,7 @@ def _trace_samples(
     for top in tops:
         at = log.flat_text(top.get("id"))
         inside = [s for s in group if len(tops) == 1 or _beneath(log.flat_text(s.get("id")), parents, {at})]
-        scores = [*_listed(top.get("scores"), reading, "score"), *given]
+        scores = [*_objects_of(top.get("scores"), reading, "score"), *given]
         if len(tops) > 1:  # a score of the whole trace says nothing of one of several answers
             scores = [s for s in scores if s.get("observation_id")]
         yield _langfuse_sample(top, inside, scores, reading)
@@ -114,7 +114,7 @@ def _langfuse_sample(
         ),
         money=total or _sum(log.pick(s, "total_cost", "calculated_total_cost") for s in own),
         # bulk exports set up before April 2026 give milliseconds as `latency`: the times are surer
-        seconds=_took(row) or row.get("latency") or call.get("latency"),
+        seconds=_seconds_between(row) or row.get("latency") or call.get("latency"),
         error=(log.pick(call, "status_message") or log.pick(row, "status_message") or "ERROR") if failed else "",
         metadata=metadata,
     )
@@ -154,7 +154,7 @@ def _tops(group: list[Mapping[str, Any]], parents: Mapping[str, str]) -> list[Ma
     return tops if len(tops) == 1 else [s for s in tops if s.get("type") == "GENERATION"] or tops[:1]
 
 
-def _listed(value: object, reading: log.Reading, what: str) -> list[Mapping[str, Any]]:
+def _objects_of(value: object, reading: log.Reading, what: str) -> list[Mapping[str, Any]]:
     """The objects of a list; a list of traces as the API gives it names them by their ids alone."""
     found = value if isinstance(value, list) else []
     if lone := sum(not isinstance(v, Mapping) for v in found):
@@ -174,22 +174,22 @@ def _beside(path: Path, table: str) -> tuple[tuple[Path, int], ...]:
 def _by_trace(files: tuple[tuple[Path, int], ...]) -> tuple[Mapping[str, list[Mapping[str, Any]]], int]:
     """The rows of these files by their trace, and how many of the files cannot be read."""
     out: dict[str, list[Mapping[str, Any]]] = {}
-    lost = 0
+    n_unreadable = 0
     for file, _ in files:
         try:
             for row in map(_langfuse, _records(file, log.Reading(path=file, format=""), packed=True)):
                 if row.get("trace_id"):
                     out.setdefault(log.flat_text(row["trace_id"]), []).append(row)
         except (Unreadable, InputError, OSError):
-            lost += 1
-    return out, lost
+            n_unreadable += 1
+    return out, n_unreadable
 
 
 def read_langsmith(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Root runs with their feedback, nested as the API gives them or flat as an experiment's table is saved."""
     roots: list[dict[str, Any]] = []
     calls: dict[str, list[Mapping[str, Any]]] = {}
-    for row in map(_nested, _records(path, reading)):
+    for row in map(_gather_columns, _records(path, reading)):
         inner = bool(row.get("parent_run_id") or row.get("parent_run_ids")) or _no(row.get("is_root"))
         if not inner:
             roots.append(row)
@@ -226,7 +226,7 @@ def _langsmith_sample(row: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]
             log.pick(row, name) or _sum(r.get(name) for r in calls) for name in ("prompt_tokens", "completion_tokens")
         ),
         money=log.pick(row, "total_cost") or _sum(r.get("total_cost") for r in calls),
-        seconds=log.pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
+        seconds=log.pick(row, "execution_time", "latency_seconds", "latency") or _seconds_between(row),
         error=log.pick(row, "error") or ("error" if row.get("status") == "error" else ""),
         metadata=metadata,
     )
@@ -249,7 +249,7 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Rows of an experiment: root spans with `scores` between 0 and 1; tokens and model stand in their llm spans."""
     roots: list[dict[str, Any]] = []
     spans: dict[str, list[Mapping[str, Any]]] = {}
-    for row in map(_nested, _records(path, reading)):
+    for row in map(_gather_columns, _records(path, reading)):
         inner = row.get("span_parents") and row.get("span_id") != row.get("root_span_id")
         if inner or _no(row.get("is_root")):
             reading.unread["span: a step inside another"] += 1
@@ -261,7 +261,7 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     for row in roots:
         calls = _llm_spans(spans.get(log.flat_text(row.get("root_span_id")), []))
         metadata, metrics = log.mapping(row.get("metadata")), log.mapping(row.get("metrics"))
-        said = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
+        details = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
         named = log.pick(row, "experiment", "experiment_name") or own or log.pick(row, "experiment_id")
         start, end = _figure(metrics.get("start")), _figure(metrics.get("end"))
         used = {
@@ -273,10 +273,10 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             item=log.pick(log.mapping(row.get("origin")), "id")
             or log.pick(row, "dataset_record_id")
             or log.pick(metadata, "item_id"),
-            model=log.pick(said, "model") or named,
+            model=log.pick(details, "model") or named,
             settings={
                 "experiment": named,
-                **{k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
+                **{k: v for k, v in details.items() if k in ("temperature", "max_tokens", "prompt")},
             },
             prompt=row.get("input"),
             answer=row.get("output"),
@@ -336,7 +336,7 @@ def _cell(value: object) -> object:
     return value
 
 
-def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+def _gather_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     """Columns such as `inputs.question` or `scores.accuracy` gathered under their first part."""
     out: dict[str, Any] = {}
     for key, value in row.items():
@@ -393,7 +393,7 @@ def _mean(values: Sequence[object], reading: log.Reading) -> float | None:
     return sum(found) / len(found) if found else None
 
 
-def _took(row: Mapping[str, Any]) -> float | None:
+def _seconds_between(row: Mapping[str, Any]) -> float | None:
     """Seconds between a record's times, where it has both."""
     times = [v if isinstance(v, datetime.datetime) else str(v) for v in (row.get("start_time"), row.get("end_time"))]
     try:
@@ -420,16 +420,16 @@ def _sample(
     metadata: Mapping[str, Any],
 ) -> log.Sample:
     """The three services' common part. Without a dataset's item, the question itself is the item's name."""
-    asked = _said(prompt)
-    wanted = _said(expected)
-    kept = {str(k): log.flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
+    asked = _message_text(prompt)
+    wanted = _message_text(expected)
+    texts = {str(k): log.flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
     return log.Sample(
         item=log.flat_text(item) or asked[:120] or log.flat_text(row.get("id")),
-        setup=log.Setup(log.flat_text(model) or "unknown model", tuple((k, v) for k, v in kept.items() if v)),
+        setup=log.Setup(log.flat_text(model) or "unknown model", tuple((k, v) for k, v in texts.items() if v)),
         prompt=asked,
         references=(wanted,) if wanted else (),
         domain=log.flat_text(log.pick(metadata, *log.DOMAIN_KEYS)),
-        answer=_said(answer),
+        answer=_message_text(answer),
         scores=scores,
         tokens_in=log.whole(_figure(usage[0])),
         tokens_out=log.whole(_figure(usage[1])),
@@ -439,7 +439,7 @@ def _sample(
     )
 
 
-def _said(value: Any) -> str:
+def _message_text(value: Any) -> str:
     """What was asked or answered: text, the messages of a chat, or the one text in an object."""
     if isinstance(value, Mapping):
         if isinstance(value.get("messages"), list):
@@ -448,9 +448,9 @@ def _said(value: Any) -> str:
             value, "question", "input", "query", "prompt", "answer", "output", "content", "text", "expected"
         )
         if named is not None:
-            return _said(named)
+            return _message_text(named)
         if len(value) == 1:
-            return _said(next(iter(value.values())))
+            return _message_text(next(iter(value.values())))
         return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
     if isinstance(value, list):
         return log.messages_text(value)[1]

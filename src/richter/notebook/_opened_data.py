@@ -37,10 +37,10 @@ from richter.audit._plan_tail import tail_plan as tail_plan_of
 from richter.claims import About, parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
-from richter.interop import RatingKind, Source, is_frame, named_source, source_name
+from richter.interop import Source, is_frame, named_source, source_name
 from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import CalibrationResult, Claims, Comparison, GateResult, SeverityResult
-from richter.records import DEFAULT_LEVEL, Better, Claim, picture
+from richter.records import DEFAULT_LEVEL, Better, Claim, RatingKind, picture
 from richter.report import write_report
 from richter.store import DatabaseRun, Place, is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, read_tables
@@ -116,10 +116,10 @@ def _named_sources(data: Mapping[Any, Any]) -> list[Source]:
         )
     if arrays:
         return [_table_of_arrays(arrays)]
-    return [_named(str(name), value) for name, value in data.items()]
+    return [_name_source(str(name), value) for name, value in data.items()]
 
 
-def _named(name: str, value: Any) -> Source:
+def _name_source(name: str, value: Any) -> Source:
     if isinstance(value, str | Path):
         return f"{name}={value}"
     frame = value if isinstance(value, pl.DataFrame) else pl.DataFrame({str(c): list(value[c]) for c in value.columns})

@@ -61,9 +61,7 @@ COMMANDS = (
     "audit", "bench", "calibration", "compare", "demo", "doctor", "export", "gate", "help", "import", "label", "plan",
     "report", "run", "search", "severity", "size", "verify", "view", "watch",
 )  # fmt: skip
-_SECOND = (
-    "tail|score|apply|agreement|next|calibration|published|new|lock|run|show|retest|export|label|base|questions|index"
-)
+_SECOND = "tail|score|agreement|next|calibration|published|new|lock|run|show|retest|export|label|base|questions|index"
 
 _PLAIN = r"(?:[^\s,;()`|'\"]*[^\s,;()`|'\".:])"  # a word that no sentence ends in
 _QUOTED = r"'[^']*'(?:\"'\"'[^']*')*|\"[^\"]*\""
@@ -243,23 +241,23 @@ def _function_call(name: str, given: _Arguments) -> str:
         return f"richter.{name}"
     only_opened = {key: value for key, value in given.options.items() if key in READING and key not in IN_FUNCTIONS}
     own = {key: value for key, value in given.options.items() if key not in only_opened}
-    data = f"richter.open({_listed(given.data, only_opened)})" if only_opened else given.data
+    data = f"richter.open({_list_of(given.data, only_opened)})" if only_opened else given.data
     if given.names:
         own = {"conditions": f"({', '.join(map(_text, given.names))})", **own}
     written = f".to_json({_text(given.target)})" if given.target else ""
-    return f"richter.{name}({_listed(data, own)}){written}"
+    return f"richter.{name}({_list_of(data, own)}){written}"
 
 
 def _method_call(name: str, given: _Arguments) -> str:
     reading = {key: value for key, value in given.options.items() if key in READING}
     own = {key: value for key, value in given.options.items() if key not in READING}
     if name == "report" and given.target and given.target.endswith(".json"):
-        return f"richter.open({_listed(given.data or 'data', reading)}).measure({_listed('', own)}).to_json()"
+        return f"richter.open({_list_of(given.data or 'data', reading)}).measure({_list_of('', own)}).to_json()"
     target = _text(given.target or "page.html") if name == "report" else ""
-    return f"richter.open({_listed(given.data or 'data', reading)}).{name}({_listed(target, own)})"
+    return f"richter.open({_list_of(given.data or 'data', reading)}).{name}({_list_of(target, own)})"
 
 
-def _listed(first: str, options: Mapping[str, str]) -> str:
+def _list_of(first: str, options: Mapping[str, str]) -> str:
     return ", ".join([*([first] if first else []), *(f"{key}={value}" for key, value in options.items())])
 
 
@@ -269,13 +267,13 @@ INPUTS = frozenset({"data", "options", "tables", "sources"})  # fields that hold
 NAMES = frozenset({"conditions", "condition", "name", "item", "items"})  # fields whose texts are a user's own
 
 
-def spoken(value: T) -> T:
+def translate_result(value: T) -> T:
     """A result whose messages speak Python. A changed text keeps the one that documents have, as `written`."""
-    changed: T = _spoken(value)
+    changed: T = _translate(value)
     return changed
 
 
-def _spoken(value: Any) -> Any:
+def _translate(value: Any) -> Any:
     if type(value) is str or isinstance(value, Note):
         text = in_python(value)
         return value if text == value else Note(text, getattr(value, "kind", ""), written=str(value))
@@ -291,7 +289,7 @@ def _spoken(value: Any) -> Any:
 
 
 def _spoken_parts(value: Any) -> Any:
-    parts = [_spoken(each) for each in value]
+    parts = [_translate(each) for each in value]
     if all(map(operator.is_, parts, value)):
         return value
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -311,7 +309,7 @@ def _changed_fields(value: Any) -> Iterator[tuple[str, Any]]:
     for field in dataclasses.fields(value):
         before = getattr(value, field.name)
         if field.name not in INPUTS and not (field.name in NAMES and _is_text(before)):
-            after = _spoken(before)
+            after = _translate(before)
             if after is not before:
                 yield field.name, after
 
@@ -326,9 +324,9 @@ def speaks_python(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return spoken(function(*args, **kwargs))
+            return translate_result(function(*args, **kwargs))
         except RichterError as error:
-            vars(error).update({name: _spoken(each) for name, each in vars(error).items() if name not in INPUTS})
+            vars(error).update({name: _translate(each) for name, each in vars(error).items() if name not in INPUTS})
             error.args = (f"{error.what} {error.remedy}".strip(),)
             raise
 

@@ -18,7 +18,7 @@ from richter.audit import (
 )
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
-from richter.notebook._python_words import spoken
+from richter.notebook._python_words import translate_result
 from richter.records import Claim, Verdict, counted, picture, printable
 from richter.records._plain import as_pandas
 from richter.store import write_file
@@ -148,7 +148,7 @@ class _Looks:
         return text
 
 
-def _opened(data: "Run | None") -> "Run":
+def _open_data(data: "Run | None") -> "Run":
     if data is None:
         raise InputError("This result does not know its data.", remedy="Make it with richter.compare.")
     return data
@@ -172,15 +172,15 @@ class Comparison(_Looks, CompareReport):
         check_kind(kind)
         if kind in ("forest", "tiers", "fixed"):
             return plot_of({"sections": {"floors": {"comparison": self.to_dict()}}}, kind)
-        return plot_of(_opened(self.data).measure().to_dict(), kind)
+        return plot_of(_open_data(self.data).measure().to_dict(), kind)
 
     def report(self, path: str | Path) -> Path:
         """Write the page of the data that were compared, and return its path."""
-        return _opened(self.data).report(path)
+        return _open_data(self.data).report(path)
 
     def verify(self) -> Verification:
         """Make the document again from the data, and compare."""
-        data = _opened(self.data)
+        data = _open_data(self.data)
         return verify_document(self.to_dict(), data.sources, options=data.options)
 
 
@@ -234,7 +234,7 @@ class _OfData:
 
     def report(self, path: str | Path) -> Path:
         """Write the page of the data, and return its path."""
-        return _opened(self.data).report(path)
+        return _open_data(self.data).report(path)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -247,7 +247,7 @@ class CalibrationResult(_OfData, CalibrationReport):
 
     def plot(self) -> Plot:
         """How often answers of each confidence are right: the reliability diagram."""
-        return plot_of(_opened(self.data).measure().to_dict(), "reliability")
+        return plot_of(_open_data(self.data).measure().to_dict(), "reliability")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -260,7 +260,7 @@ class SeverityResult(_OfData, SeverityReport):
 
     def plot(self) -> Plot:
         """How severe the errors of each condition are."""
-        return plot_of(_opened(self.data).measure().to_dict(), "severity")
+        return plot_of(_open_data(self.data).measure().to_dict(), "severity")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class SizeResult:
         """The answer and what it rests on, as text."""
         details = self.details
         lines = describe_pilot_size(details) if isinstance(details, PilotSize) else describe_gap_size(details)
-        return "\n".join(spoken(printable(line)) for line in lines)
+        return "\n".join(translate_result(printable(line)) for line in lines)
 
     def __str__(self) -> str:
         return "\n".join(self.summary().splitlines()[:3])

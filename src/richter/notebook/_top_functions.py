@@ -9,17 +9,16 @@ from numpy.typing import ArrayLike
 from richter.audit import GapSize, PilotSize, check_expectations, size_from_expectation, size_from_pilot
 from richter.claims import About
 from richter.evidence import MissingPolicy, Policy
-from richter.interop import RatingKind
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import Comparison, GateResult, SizeResult
-from richter.records import DEFAULT_LEVEL, Better
+from richter.records import DEFAULT_LEVEL, Better, RatingKind
 from richter.tables import ReadOptions
 
 __all__ = ["assert_no_worse", "compare", "gate", "size"]
 
 
-def _opened(
+def _open_data(
     data: Data,
     *,
     map: Mapping[str, str] | None,  # noqa: A002
@@ -80,7 +79,7 @@ def compare(
     >>> result["old", "new"].verdict.value, result["accuracy"][0].estimate
     ('verified', 0.25)
     """
-    run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     return run.compare(
         *conditions, on=on, margin=margin, by=by, control=control, about=about, missing=missing, unpaired=unpaired,
         adjust=adjust, suite=suite, chance=chance, family=family, tried=tried, min_shared=min_shared,
@@ -125,7 +124,7 @@ def gate(
     >>> result.passed, result.exit_code
     (True, 0)
     """
-    run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     return run.gate(
         plan, margin=margin, conditions=conditions, on=on, missing=missing,
         unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,
@@ -190,7 +189,7 @@ def size(
         has_data=True, unpaired=unpaired, accuracy=expected, discordance=discordance, phi=phi,
         cluster_size=cluster_size, intraclass=intraclass,
     )  # fmt: skip
-    run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     tables = run.tables.select(conditions) if conditions else run.tables
     policy = Policy(
         missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels

@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from richter.audit import GateReport
-    from richter.interop import RatingKind
+    from richter.records import RatingKind
 
 __all__ = ["GateUndecided", "richter_gate"]
 
@@ -75,7 +75,7 @@ def _check(
         if not sources:
             raise RichterError("No data are given to the gate.", remedy="Name a table, a run, or NAME=FILEs.")
         plan = item.config.rootpath / plan
-        files = [_placed(source, item.config.rootpath) for source in sources]
+        files = [_place_path(source, item.config.rootpath) for source in sources]
         tables = read_tables(*files, options=ReadOptions(ratings=ratings))
         report = apply_gate_plan(plan, tables, require_locked=require_locked)
     except RichterError as error:
@@ -91,7 +91,7 @@ def _check(
     return report
 
 
-def _placed(source: Any, root: Path) -> Any:
+def _place_path(source: Any, root: Path) -> Any:
     """A path, bare or after `NAME=`, from the root folder; a frame, and a run in a database, as it is."""
     from richter.store import is_database
 

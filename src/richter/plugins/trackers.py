@@ -40,7 +40,7 @@ def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:
     What could not be measured is left out: a tracker would draw it as 0.
     """
     found: dict[str, float] = {}
-    for name, condition in _named(document).items():
+    for name, condition in _name_conditions(document).items():
         for key, metric in _NUMBERS.items():
             measured = condition.get(key) or {}
             if measured.get("estimate") is None:
@@ -68,11 +68,11 @@ def params_of(document: Mapping[str, Any]) -> dict[str, str]:
         "plan_hash": plan.get("hash"),
         "exploratory": methods.get("exploratory"),
     }
-    params |= {f"{name}/model": condition["model"] for name, condition in _named(document).items()}
+    params |= {f"{name}/model": condition["model"] for name, condition in _name_conditions(document).items()}
     return {name: str(value)[:500] for name, value in params.items() if value is not None}
 
 
-def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _name_conditions(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Conditions by a name that every tracker takes; two that would be called the same are numbered."""
     found: dict[str, Mapping[str, Any]] = {}
     for condition in document.get("conditions") or ():

@@ -87,9 +87,9 @@ class LoopbackGuard:
         if self._token_used or not hmac.compare_digest(given.encode(), self.token.encode()):
             return error_reply(403, self._used_up)
         self._token_used = True
-        gone = web.Response(status=303, headers={"Location": "/"})
-        gone.set_cookie(self._cookie(request), self._session, httponly=True, samesite="Strict", path="/")
-        return gone
+        redirect = web.Response(status=303, headers={"Location": "/"})
+        redirect.set_cookie(self._cookie(request), self._session, httponly=True, samesite="Strict", path="/")
+        return redirect
 
 
 def _port(request: web.Request) -> int | None:

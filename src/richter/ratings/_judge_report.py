@@ -92,10 +92,10 @@ class Tabulated:
 
         That is the one whose place among its raters by name the CRC-32 of the item's id names, as in comparisons.
         """
-        said = self.decisions(threshold)
-        found = _medians(said)
+        decisions = self.decisions(threshold)
+        found = _medians(decisions)
         for row in np.flatnonzero(found == 0.5) if threshold is not None else ():
-            own = said[row][~np.isnan(said[row])]
+            own = decisions[row][~np.isnan(decisions[row])]
             found[row] = own[crc32(self.keys[row][0].encode()) % len(own)]
         return found
 

@@ -20,6 +20,7 @@ __all__ = [
     "Grade",
     "Item",
     "Rating",
+    "RatingKind",
     "StepRating",
     "Style",
     "call_key",
@@ -27,6 +28,7 @@ __all__ = [
 
 OPTIONS_SOURCE = "options"  # confidences that are the chosen option's share of the options' probability
 OPTIONS_SHARE_SOURCE = "options: share of mass"  # beside them: the share of all probability that the options have
+RatingKind = Literal["human", "judge", "rule"]
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 
@@ -151,7 +153,7 @@ class Rating:
     item: str
     condition: str
     rater: str
-    kind: Literal["human", "judge", "rule"]
+    kind: RatingKind
     severity: float | None
     draw: int = 0
     mechanism: str = ""

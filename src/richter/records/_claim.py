@@ -104,6 +104,9 @@ class Family:
     name: str = ""
 
 
+TRADES = "holm of the larger p"  # the method of claims that a quality is kept at a lower cost
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """Conditions of which no claim was formed, and why, in one line that says how to go on."""
@@ -180,7 +183,7 @@ class Claim(Result):
 
     With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at the
     level at which this claim was decided in its family; `plain_interval` is the same at the stated level, as if it were
-    the only claim. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are the
+    the only claim, and of a gate's requirement what a comparison shows. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are the
     measure of each condition on the items that count here. `n` counts items, `units` what varies independently (`unit`
     says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with 80% power;
     never for the difference that was seen. `min_detectable_difference` is the smallest difference that these data would
@@ -265,6 +268,11 @@ class Claim(Result):
     def decided(self) -> bool:
         """Whether the data show it, or its opposite."""
         return self.verdict in (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT)
+
+    @property
+    def is_trade(self) -> bool:
+        """Whether it says that a quality is kept at a lower cost; its numbers are those of the quality."""
+        return self.family is not None and self.family.method == TRADES
 
     @property
     def exploratory(self) -> bool:

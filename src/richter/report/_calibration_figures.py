@@ -8,7 +8,6 @@ from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, ends, figure, panels_by
 from richter.report._svg import Axis, Mark
 from richter.words._figure_texts import (
-    describe_coverage,
     describe_groups,
     describe_margins,
     describe_phase,
@@ -44,7 +43,6 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     agreement = "Reliability of its agreement"
     yield from _reliability("calibration-agreement", agreement, drawn, "estimators/sem-ece", folded=bool(stated))
     every = {**grades, **draws}
-    yield from _coverage(every)
     yield from _phase(section.get("phase") or {})
     yield from _groups(every)
     yield from _margins(draws)
@@ -61,12 +59,9 @@ def _reliability(
 ) -> Iterator[Figure]:
     """The reliability diagrams of some studies: (condition, where its confidence comes from, bins and ECE)."""
     several, sources = len({c for c, _, _ in studies}) > 1, len({source for _, source, _ in studies}) > 1
+    series = {(c, s): f"{c}, {s}" if several and sources else c if several else s for c, s, _ in studies}
     rows: list[Row] = [
-        {
-            "series": f"{c}, {source}" if several and sources else c if several else source,
-            "condition": c,
-            "source": source,
-        }
+        {"series": series[c, source], "condition": c, "source": source}
         | copied(b, "confidence accuracy n from=low to=high")
         | {"ece": found.get("debiased"), **ends(b.get("interval"))}
         for c, source, found in studies
@@ -90,13 +85,13 @@ def _reliability(
         field="series",
     )
     panels = [p for p in panels if bins.get(p.title, 2) > 1]  # one dot is said in words, not drawn
+    undrawn = [s for s, n in bins.items() if n == 1]
+    drawn = [study for study in studies if series[study[:2]] not in undrawn]
     has_enough = sum(r["n"] for r in rows) >= FEW
     yield figure(
         figure_name,
         title=title,
-        says=describe_reliability(
-            studies, has_enough=has_enough, top=top, undrawn=[s for s, n in bins.items() if n == 1]
-        ),
+        says=describe_reliability(drawn or studies, has_enough=has_enough, top=top, undrawn=undrawn),
         panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "
@@ -142,37 +137,6 @@ def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         columns="condition, n: labels, errors: errors among them, shown: parts that show it, "
         "half_width: ECE half-width, floor",
         docs="estimators/miscalibration",
-        folded=True,
-    )
-
-
-def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
-    """The risk-coverage curve of every condition, with the threshold that is safe."""
-    rows: list[Row] = [
-        {"condition": name(condition)} | ends(point["interval"]) | copied(point, "coverage error threshold")
-        for condition, found in conditions.items()
-        for point in found.get("curve") or []
-    ]
-    if not rows:
-        return
-    few = max(Counter(r["condition"] for r in rows).values()) < 3
-    yield figure(
-        "calibration-coverage",
-        title="When may it answer alone?",
-        says=describe_coverage(conditions),
-        panels=[]
-        if few
-        else panels_by(
-            rows,
-            Axis(title="share of answers given", percent=True),
-            axis_of(rows, "low high", "wrong", percent=True, zero=True),
-            draw.band("coverage"),
-            draw.line("coverage", "error", size=3),
-            draw.dots("coverage", "error", size=2),
-        ),
-        rows=rows,
-        columns="condition, threshold: from confidence, coverage: share given, error: wrong, low: from, high: to",
-        docs="estimators/selective",
         folded=True,
     )
 

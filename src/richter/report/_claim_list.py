@@ -7,7 +7,7 @@ from typing import Any
 
 from richter.claims import JUDGE_UNCHECKED
 from richter.records import printable
-from richter.report._terms import with_terms
+from richter.report._terms import with_names, with_terms
 from richter.words import SIDES, describe_sizes, rail, verdict_word
 from richter.words._page_texts import (
     best_first,
@@ -58,7 +58,7 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
         "side": "blocked" if group == "blocked" else side_of(claim),
         "is_judged": group == "judge",
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
-        "line": printable(line, limit=300),
+        "line": with_names(printable(line, limit=300), [] if parts else conditions),
         "parts": [printable(part, limit=160) for part in parts],
         "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
         "reason": printable(str(claim.get("reason") or ""), limit=300) if group == "blocked" else "",
@@ -249,11 +249,9 @@ def _pair_cell(claim: Claim, place: int, *, in_numbers: bool, turned: bool) -> d
     """A pair as seen from the row's condition: how it came out and by how much."""
     side = "blocked" if group_of(claim) == "blocked" else side_of(claim)
     side = _OTHER.get(side, side) if turned else side
-    first, second = (name(c) for c in claim["conditions"])
     return {
         "side": side,
         "sign": SIGNS[side],
         "amount": describe_difference_in_cell(claim, turned=turned) if in_numbers and side != "blocked" else "",
         "claim": place,
-        "pair": {"condition": first, "other": second},
     }

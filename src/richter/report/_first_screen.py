@@ -74,7 +74,7 @@ def changes_of(document: Mapping[str, Any], pair: list[str]) -> dict[str, Any] |
                 fixed, broken = broken, fixed
             n = max(int(note.get("n_paired") or 0), fixed + broken)
             words = ("fixed", "broken", "unchanged")
-            return _changes(pair, fixed, broken, n, words=words, shows=words[:2], lead=_lead_words(document, pair))
+            return _changes(fixed, broken, n, words=words, shows=words[:2], lead=_lead_words(document, pair))
     return None
 
 
@@ -86,7 +86,7 @@ def moved_changes(
     if moved is None:
         return None
     words, lead = ("more often right", "less often right", "as often"), _lead_words(document, pair)
-    return _changes(pair, *moved, words=words, shows=("better", "worse"), lead=lead)
+    return _changes(*moved, words=words, shows=("better", "worse"), lead=lead)
 
 
 def _is_labelled(document: Mapping[str, Any], pair: list[str]) -> bool:
@@ -104,7 +104,6 @@ def _lead_words(document: Mapping[str, Any], pair: list[str]) -> Markup:
 
 
 def _changes(
-    pair: list[str],
     fixed: int,
     broken: int,
     n: int,
@@ -114,11 +113,8 @@ def _changes(
     lead: Markup,
 ) -> dict[str, Any]:
     """The counts of a pair for the template; `shows` are the filters that list what was fixed and broken."""
-    first, second = (name(c) for c in pair)
     counts = (fixed, broken, n - fixed - broken)
     return {
-        "first": first,
-        "second": second,
         "lead": lead,
         "shows": dict(zip(("fixed", "broken"), shows, strict=True)),
         "fixed": fixed,

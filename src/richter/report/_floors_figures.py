@@ -8,7 +8,7 @@ from typing import Any
 from richter.claims import JUDGE_UNCHECKED, Metric, measure_words
 from richter.records import DEFAULT_LEVEL
 from richter.report._figure import Figure, Row, dashed, ends, figure, interval_panel, leading
-from richter.report._measure_table import figures_of
+from richter.report._measure_table import figures_of, leaders_on
 from richter.report._svg import Axis, Mark, Panel, axis, lanes, plot_width
 from richter.words._figure_texts import (
     describe_difference,
@@ -158,7 +158,7 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     yield figure(
         "floors-ranking",
         title="The ranking",
-        says=describe_ranking(groups, names, words.noun, control=control, has_bars=bool(tiers)),
+        says=describe_ranking(groups, names, words.noun, control=control, has_bars=bool(tiers), n_leaders=len(leaders)),
         more=describe_drawn(lane_names, names, most=MOST_RANKED),
         panels=[
             Panel(
@@ -222,9 +222,15 @@ def _severe_panel(document: Mapping[str, Any], rows: Sequence[Row]) -> list[Pane
         return []
     for own, row in zip(rows, severe, strict=True):
         own["severe"] = row["value"]
-    marks = [mark for k, row in enumerate(severe) for mark in _ranked_marks(k, row, is_leader=False, number=k)]
+    names = [row["condition"] for row in severe]
+    leaders = leaders_on(document, "catastrophic_rate")
+    marks = [
+        mark
+        for k, row in enumerate(severe)
+        for mark in _ranked_marks(k, row, is_leader=row["condition"] in leaders, number=k)
+    ]
     x = axis([0.0, *(row["high"] for row in severe)], describe_severe_axis(severe[0]["level"]), percent=True)
-    return [Panel(x=x, y=lanes([row["condition"] for row in rows]), marks=marks, beside=True)]
+    return [Panel(x=x, y=lanes(names), marks=marks, beside=True)]
 
 
 def _drawn_rows(rows: Sequence[Row], named: Sequence[str | None]) -> list[Row]:

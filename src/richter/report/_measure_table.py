@@ -13,6 +13,7 @@ from richter.words._page_texts import (
     describe_marks,
     describe_measure_title,
     describe_standing,
+    describe_worst_group,
     figure_facts,
     finite_ends,
     is_measured,
@@ -41,6 +42,7 @@ def measure_table(document: Document) -> dict[str, Any]:
     return {
         "columns": [_column(describe_measure_title(m, measured), rail_words(m, rails[m])) for m in measures],
         "rows": rows,
+        "has_worst": any(row["worst"] for row in rows),
         "words": describe_marks(
             control, is_marked=is_marked, n_conditions=len(conditions), is_judged=bool(judged & set(measures))
         ),
@@ -68,7 +70,12 @@ def _row(
     """A condition's row: its name and a cell for each measure."""
     who = str(condition.get("name"))
     cells = [_cell(figures.get(m), m, ends) | _mark(who, m, standing, control) for m, ends in rails.items()]
-    return {"name": name(who), "detail": describe_condition(condition), "cells": cells}
+    return {
+        "name": name(who),
+        "detail": describe_condition(condition),
+        "worst": describe_worst_group(condition),
+        "cells": cells,
+    }
 
 
 def figures_of(condition: Document) -> dict[str, Mapping[str, Any]]:
@@ -142,6 +149,13 @@ def _standing(document: Document) -> Standing:
             own = by_condition.setdefault(one, {"": place})
             own[other] = seen * place
     return found
+
+
+def leaders_on(document: Document, measure: str) -> set[str]:
+    """Those that a claim shows to be better than another on a measure, and none to be worse."""
+    found = _standing(document).get(measure, {})
+    seen = {who: [place for other, place in own.items() if other] for who, own in found.items()}
+    return {name(who) for who, places in seen.items() if min(places, default=-1) >= 0 < max(places)}
 
 
 def _mark(condition: str, measure: str, standing: Standing, control: str | None) -> dict[str, Any]:

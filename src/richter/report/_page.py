@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -35,13 +35,14 @@ from richter.tables import Dataset
 from richter.words import GLOSSARY
 from richter.words._page_texts import (
     BY_HOW_MUCH,
+    SEVERE,
     SHARED,
     check_rows,
     describe_absent,
     describe_confidence,
     describe_evidence,
     describe_repeats,
-    describe_severe_rates,
+    describe_rest,
     describe_shared_questions,
     method_rows,
     signature_rows,
@@ -100,7 +101,10 @@ def render_report(
     absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
     requirement = (document.get("signature") or {}).get("requirement")
     screen = _screen_with_answers(document, evidence)
-    table, lead = screen["table"], _lead_figure(drawn)
+    lead = drawn.get("floors-difference") or drawn.get("floors-ranking")  # the figure of the first screen
+    if lead is not None and "severe" in dict(lead.columns):
+        screen["lines"] = [line for line in screen["lines"] if line[0] != SEVERE]
+    table = screen["table"]
     is_in_figure = lead is not None and _is_in_figure(table, drawn)
     return environment.from_string(_part("report.html.j2")).render(
         screen,
@@ -113,13 +117,13 @@ def render_report(
         policy=_policy(css, *scripts),
         css=css,
         scripts=scripts,
-        lead=lead,
+        lead=lead and _figure(lead),
         floors=[_figure(drawn[f]) for f in ("floors-flips", "floors-forest") if f in drawn],
         matrix=pair_matrix(document),
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
         by_how_much=BY_HOW_MUCH,
-        not_measured=_absent_words(absent, of=("severity", "calibration"), lacks_cost=not _has_cost(document)),
+        not_measured=_absent_words(absent, lacks_cost=not _has_cost(document)),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims and plan and methods.get("exploratory")),
@@ -130,7 +134,7 @@ def render_report(
         signature=signature_rows(document) if plan or requirement else [],
         sections=[s for s in sections if s["figures"] and s["id"] != "floors"],
         absent=absent,
-        absent_words=_absent_words(absent),
+        absent_words=describe_rest([s["title"].lower() for s in absent]),
         evidence={
             "words": describe_evidence(None if run is None else evidence, redact=redact, most=MOST_ITEMS),
             "shown": evidence.shown,
@@ -210,10 +214,8 @@ def _in_page(figure: Figure) -> dict[str, Any]:
 # ---- sections and the end ----------------------------------------------------------------------------------------
 
 
-def _absent_words(
-    absent: Sequence[Mapping[str, Any]], *, of: Collection[str] = SECTIONS, lacks_cost: bool = False
-) -> str:
-    titles = [section["title"].lower() for section in absent if section["id"] in of]
+def _absent_words(absent: Sequence[Mapping[str, Any]], *, lacks_cost: bool) -> str:
+    titles = [section["title"].lower() for section in absent if section["id"] in ("severity", "calibration")]
     return describe_absent([*titles, "cost"] if lacks_cost else titles)
 
 
@@ -244,15 +246,14 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
             with contextlib.suppress(TypeError, ValueError):  # a number from outside is missing: the others are drawn
                 shown.append(_figure(figure))
     failed, missing = _what_is_missing(content)
-    leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
-    many = len(document.get("conditions") or ()) > 1
+    is_in_words = key == "calibration" and len(document.get("conditions") or ()) > 1
     is_open = _open_figures(shown)
     return {
         "id": key,
         "failed": failed,
         "title": title,
         "lead": lead,
-        "words": with_terms(leads[key](document)) if key in leads and many else "",
+        "words": with_terms(describe_confidence(document)) if is_in_words else "",
         "missing": {k: printable(str(missing.get(k) or ""), limit=400) for k in ("reason", "remedy")},
         "figures": shown,
         "open": is_open,
@@ -274,12 +275,6 @@ def _is_in_figure(table: Mapping[str, Any], drawn: Mapping[str, Figure]) -> bool
     return len(table["columns"]) <= 1 + elsewhere and len(table["rows"]) <= MOST_RANKED
 
 
-def _lead_figure(drawn: Mapping[str, Figure]) -> dict[str, Any] | None:
-    """The figure of the first screen."""
-    found = drawn.get("floors-difference") or drawn.get("floors-ranking")
-    return None if found is None else _figure(found)
-
-
 def _figure(figure: Figure) -> dict[str, Any]:
     """A figure for the template, its panels drawn (our own marks; every text in them is escaped)."""
     return {
@@ -294,7 +289,6 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "legend": [(Markup(shape_svg(k.shape, 7, 7, 5, f' fill="{k.colour}"')), k.name) for k in figure.legend]  # noqa: S704
         if figure.panels
         else [],
-        "rows": len(figure.rows),
         "docs_id": docs_id(figure.docs),
     }
 

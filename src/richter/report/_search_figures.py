@@ -10,7 +10,6 @@ from richter.words._figure_texts import (
     describe_categories,
     describe_failing,
     describe_map,
-    describe_patterns,
     describe_steps,
 )
 from richter.words._spans import name
@@ -25,7 +24,6 @@ def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure
     searches = {_label(s, section): s for s in section}
     yield from _steps(searches)
     yield from _failing(searches)
-    yield from _patterns(searches)
     yield from _categories(searches)
     yield from _map(searches)
 
@@ -143,37 +141,6 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
         columns="condition: search, category, question, wrong: share wrong, fails, x, y",
         docs="estimators/error-map",
         folded=True,
-    )
-
-
-def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
-    rows: list[draw.Row] = [
-        {
-            "condition": label,
-            "group": name(", ".join(f"{k}: {v}" for k, v in (pattern.get("attributes") or {}).items())),
-        }
-        | draw.copied(pattern, "paragraphs error low=error_of_others high=error p=adjusted_p_value")
-        for label, search in searches.items()
-        for found in [search.get("patterns") or []]
-        for pattern in (found.get("found") or [] if isinstance(found, Mapping) else found)
-    ]
-    rows = [r for r in rows if r["error"] is not None]
-    if not rows:
-        return
-    groups, more = draw.leading(list(dict.fromkeys(r["group"] for r in rows)), "groups", most=15)
-    yield draw.figure(
-        "search-patterns",
-        title="What failing paragraphs share",
-        says=describe_patterns(rows),
-        more=more,
-        panels=[
-            draw.interval_panel(
-                list(enumerate(rows)), "group", title="wrong answers", value="error", percent=True, most=groups
-            )
-        ],
-        rows=rows,
-        columns="condition: search, group, paragraphs, error: wrong, low: others wrong, p: adjusted p",
-        docs="estimators/error-ascent",
     )
 
 

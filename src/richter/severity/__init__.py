@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 lazy(
     __name__,
     public=(
-        "check_requirements",
         "clean_answers_needed",
         "compare_dominance",
         "deployment_table",
         "discriminate",
         "estimate_b",
-        "expected_loss",
         "family_probabilities",
         "fit_families",
         "parse_requirement",

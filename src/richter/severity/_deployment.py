@@ -17,13 +17,10 @@ from richter.stats import Bools, Floats, Indices, unit_rate, weighted_rate
 __all__ = [
     "DeploymentRow",
     "DeploymentTable",
-    "ExpectedLoss",
     "Traffic",
     "clean_answers_needed",
     "deployment_table",
-    "expected_loss",
     "human_corrected_rates",
-    "human_corrected_table",
 ]
 
 MILLION = 1_000_000
@@ -249,88 +246,6 @@ def traffic_weights(
     return found, float(1 - total / shares.sum()), missing
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedLoss(Shown):
-    """The mean cost of an answer, with gamma limits in which an unseen worst case still weighs."""
-
-    per_answer: float
-    interval: Interval
-    n: int
-    costs: dict[float, float]
-
-
-def expected_loss(
-    severity: ArrayLike,
-    costs: Mapping[float, float],
-    *,
-    traffic: Traffic | None = None,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    level: float = 0.95,
-) -> ExpectedLoss:
-    """The expected cost of one answer: the sum over levels of cost times share.
-
-    A level that is not named costs what the nearest named one below it costs, and nothing below the lowest. The
-    limits are those of a weighted sum of counts (`stats.weighted_rate`) whose largest weight is the dearest level's,
-    so that a costly level never seen still widens the upper limit. With `groups` (one an answer, what varies
-    together) they are no narrower than `claims.mean_evidence`'s by group. `weights` say what each answer counts for.
-
-    >>> from richter.severity import expected_loss
-    >>> expected_loss([0] * 98 + [1, 4], {1.0: 1.0, 4.0: 100.0}).per_answer
-    1.01
-    """
-    if not costs or any(not math.isfinite(c) or c < 0 for c in costs.values()) or max(costs.values()) == 0:
-        raise InputError("Costs must be numbers of 0 or more, one above 0.", remedy="Give a cost per severity level.")
-    price = np.zeros(9)
-    for severity_level in sorted(costs):
-        price[level_index(severity_level) :] = costs[severity_level]
-    index = snap(severity).ravel()
-    rated = index >= 0
-    if not rated.any():
-        raise InputError("No answer is rated, so there is no loss.", remedy="Give at least one severity.")
-    own = np.ones(rated.size) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
-    share = np.where(rated, own, 0.0) / own[rated].sum()
-    if traffic is not None:
-        share = traffic_weights(traffic, rated, own)[0]
-    cost = share * price[np.maximum(index, 0)]
-    events = cost > 0
-    limits = weighted_rate(
-        np.ones(int(events.sum())), cost[events], largest_weight=float(share.max() * price.max()), level=level
-    )
-    if groups is not None:
-        used, scale = share > 0, dataclasses.replace(METRICS["mean_score"], low=0.0, high=float(price.max()))
-        group = np.asarray(groups).ravel()[used]
-        by_group = _mean_evidence(scale, price[index[used]], group, share[used]).interval(level)
-        limits = dataclasses.replace(limits, low=min(limits.low, by_group.low), high=max(limits.high, by_group.high))
-    return ExpectedLoss(
-        per_answer=float(cost.sum()),
-        interval=limits,
-        n=int(np.sum(share > 0)),
-        costs={float(POSITIVE[k]): float(price[k + 1]) for k in range(8)},
-    )
-
-
-def human_corrected_table(
-    severity: ArrayLike,
-    human: ArrayLike,
-    *,
-    strata: ArrayLike | None = None,
-    probability: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    level: float = 0.95,
-) -> DeploymentTable:
-    """`deployment_table` for human severity: `severity` by the judge, `human` the label or NaN, answer by answer.
-
-    At every severity the rate is `stats.ppi_rate`'s. What judges miss and what they overcall both reach the limits.
-    `strata` names the stratum that each answer's label was drawn from, `probability` the chance that it had; without
-    either labels are taken as a simple random sample. With `groups` (one an answer, what varies together) the limits
-    allow for them, as those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
-    """
-    options = {"strata": strata, "probability": probability, "groups": groups, "weights": weights}
-    return human_corrected_rates(severity, human, **options)(level)
-
-
 def human_corrected_rates(
     severity: ArrayLike,
     human: ArrayLike,
@@ -340,7 +255,13 @@ def human_corrected_rates(
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Callable[[float], DeploymentTable]:
-    """`human_corrected_table` at any level, with the evidence behind it made once."""
+    """`deployment_table` for human severity, at any level: `severity` by the judge, `human` the label or NaN.
+
+    At every severity the rate is `stats.ppi_rate`'s. What judges miss and what they overcall both reach the limits.
+    `strata` names the stratum that each answer's label was drawn from, `probability` the chance that it had; without
+    either labels are taken as a simple random sample. With `groups` (one an answer, what varies together) the limits
+    allow for them, as those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
+    """
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
         raise InputError(f"{labels.size} labels for {judged.size} answers.", remedy="Give NaN where there is none.")

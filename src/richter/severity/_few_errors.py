@@ -185,14 +185,14 @@ def with_shared_contrast(first: Floats, second: Floats, found: Evidence) -> Evid
     def describe_at(level: float) -> str:
         span = float(stdtrit(len(moved) - 1, 0.5 + level / 2)) * error
         shared = (
-            f"{about}; on {counted(len(moved), 'question')} that both get wrong the difference is {_signed(mean)} "
-            f"({100 * level:.4g}% CI {_signed(mean - span)} to {_signed(mean + span)})"
+            f"{about}; on {counted(len(moved), 'question')} that both get wrong the difference is {_with_sign(mean)} "
+            f"({100 * level:.4g}% CI {_with_sign(mean - span)} to {_with_sign(mean + span)})"
         )
         return shared if earlier is None else f"{earlier(level)}; {shared}"
 
     return dataclasses.replace(found, describe_at=describe_at)
 
 
-def _signed(value: float) -> str:
+def _with_sign(value: float) -> str:
     """A difference of severities with its sign; none where it is 0 as printed."""
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"

@@ -15,7 +15,6 @@ __all__ = [
     "AskedRequirement",
     "Requirement",
     "ask_requirement",
-    "check_requirements",
     "decide_requirements",
     "describe_requirement",
     "parse_requirement",
@@ -66,34 +65,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def describe_requirement(claim: Claim) -> str:
-    """What a claim of `check_requirements` asks, in words."""
+    """What a requirement's claim asks, in words."""
     assert claim.hypothesis is not None
     rule = Requirement(severity=float(claim.measure.rsplit("_", 1)[1]), per_million=claim.hypothesis.value)
     return f"{claim.conditions[0]} has {rule}"
-
-
-def check_requirements(
-    requirements: Sequence[Requirement],
-    table: Callable[[str, float], DeploymentTable],
-    names: Sequence[str],
-    *,
-    level: float = 0.95,
-    seed: int | None = None,
-) -> tuple[Claim, ...]:
-    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
-
-    >>> from richter.severity import check_requirements, deployment_table, parse_requirement
-    >>> wanted = parse_requirement("severity>=3 below 5 per hundred")
-    >>> rates = lambda name, level: deployment_table([0] * 490 + [4] * 10, level=level)
-    >>> check_requirements([wanted], rates, ["model"])[0].verdict.value
-    'verified'
-    """
-    asked = [
-        ask_requirement(rule, name, lambda at, name=name: table(name, at), level=level)  # type: ignore[misc]
-        for rule in requirements
-        for name in names
-    ]
-    return decide_requirements(asked, level=level, seed=seed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +92,7 @@ def ask_requirement(
     evidence = _rate_evidence(rule, table, rates)
     needed, short = _describe_shortfall(rule, rates)
     evidence = dataclasses.replace(evidence, notes=(short,) if short else ())
-    if as_worst is not None and missing:
+    if as_worst is not None:
         evidence = both_ways(evidence, _rate_evidence(rule, as_worst, as_worst(level)), missing={name: missing})
     question, metric = requirement_question(rule, name), requirement_metric(rule)
     asked = Asked(question=question, metric=metric, evidence=evidence, basis=rates.basis)
@@ -148,10 +123,11 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
         low, high = sides.lower * covered, sides.upper * covered + rates.uncovered * MILLION
         return Interval(low=low, high=high, level=at, method="one-sided limits")
 
+    estimate = (row.per_million or 0.0) * covered  # None: no event was seen
     return Evidence(
-        estimate=(row.per_million or 0.0) * covered,
+        estimate=estimate,
         interval=interval,
-        values=((row.per_million or 0.0) * covered,),
+        values=(estimate,),
         n=row.n,
         units=rates.groups or row.n,
         unit="item" if rates.groups is None else "group",
@@ -159,19 +135,14 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
 
 
 def decide_requirements(
-    asked: Sequence[AskedRequirement],
-    *,
-    level: float = 0.95,
-    tried: int = 1,
-    data_hash: str = "",
-    seed: int | None = None,
+    asked: Sequence[AskedRequirement], *, level: float, data_hash: str = "", seed: int | None
 ) -> tuple[Claim, ...]:
     """The verdicts on requirements, with the answers that would show an undecided one where no event was seen.
 
     To hold several rules each must hold, so each is verified alone, where its one-sided upper limit at `level` is below
     the rate. A violation is any of them: refuted where the lower limit exceeds the rate at Holm's level over all.
     """
-    claims = decide([a.asked for a in asked], level=level, tried=tried, data_hash=data_hash, seed=seed)
+    claims = decide([a.asked for a in asked], level=level, data_hash=data_hash, seed=seed)
     return tuple(
         dataclasses.replace(
             claim, needed=math.ceil(one.clean_needed * claim.units / claim.n), needed_for=one.asked.question.value

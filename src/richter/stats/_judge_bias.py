@@ -150,14 +150,14 @@ def agreement_with_labels(
     for expected, moves in zip(by_chance, slope, strict=True):
         left = max(1 - expected, 1e-12)
         figures.append(((a - expected) / left, (agree - a) / left - (1 - a) * moves / left**2))
-    spans = [_stratified(value, influence, own, code, level) for value, influence in figures]
+    spans = [_stratified_mean(value, influence, own, code, level) for value, influence in figures]
     return LabelAgreement(
         agreement=figures[0][0], agreement_interval=spans[0], kappa=figures[1][0], kappa_interval=spans[1],
         ac1=figures[2][0], ac1_interval=spans[2], n=len(f),
     )  # fmt: skip
 
 
-def _stratified(value: float, influence: Floats, own: Floats, code: Indices, level: float) -> Interval:
+def _stratified_mean(value: float, influence: Floats, own: Floats, code: Indices, level: float) -> Interval:
     """Student's t on values that vary within strata."""
     moved = own * influence
     size = np.bincount(code)

@@ -23,9 +23,9 @@ from richter.stats._label_pools import (
     check_labels,
     cut_by_score,
     label_weights,
-    labelled_pool,
     more_labels,
     pool_distances,
+    pool_of_parts,
 )
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
 
 MIN_EVENTS = 10  # labelled units of a stratum off either end of the scale below which errors are rare in it ..
 MIN_GRADED_EVENTS = 5  # .. and as many where labels have levels between the ends: residuals then say more than counts
+UNSEEN_AT_END = 0.1  # of labels that a stratum has not shown lie at the scale's end, others as far off as residuals
 MIN_DISAGREEMENTS = 10  # labels unlike the judge's score below which residuals say too little
 UNSEEN_DISAGREEMENT = 0.5  # of the scale, by one label, that is then added to the error
 MAX_LABEL_CORRELATION = 0.9  # of two conditions' labels on shared answers: one estimated from few events is not trusted
@@ -110,7 +111,8 @@ def correct_by_labels(
 
     A stratum with fewer than 10 labelled units off either end of [low, high] is cut further by the judge's score; its
     estimate is that of its parts, each with limits of its own (`pool_interval`). Where labels have levels between the
-    ends, 5 units are enough, and strata with fewer are joined: a label then weighs what it stands for, N_h / n_h.
+    ends, 5 units are enough. Where one has fewer, all keep the regression, and each has limits of its own as well: of
+    labels y' = fitted mean + r / (1 - h) and of one not seen, as far off as the residuals of all strata (`_unseen`).
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     check_labels(y, f, low, high)
@@ -123,16 +125,18 @@ def correct_by_labels(
         y=y, f=f, known=known, code=code, unit=units, share=counts_for / counts_for.sum(),
         stands=counts_for if chance is None else label_weights(counts_for, known, chance), low=low, high=high,
     )  # fmt: skip
-    if drawn.is_graded and drawn.rare_strata.any():
-        drawn = drawn.joined()
     is_rare = drawn.rare_strata[drawn.code]
     fitted, labelled, gain = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
     freedom, floor, needs_floor, pool = math.inf, 0.0, False, None
-    if not is_rare.all():
+    if drawn.is_graded and is_rare.any() and drawn.has_labels_everywhere:
+        drawn, is_rare = drawn.in_parts(), np.ones(len(y), dtype=bool)
+        line = _regress(drawn)
+        fitted, labelled, gain, pool = line.fitted, line.labelled, line.gain, _pool_of_residuals(drawn, line)
+    elif not is_rare.all():
         line = _regress(drawn.part(~is_rare))
         fitted[~is_rare], labelled[~is_rare], gain[~is_rare] = line.fitted, line.labelled, line.gain
         freedom, floor, needs_floor = line.freedom, line.floor, line.needs_floor
-    if is_rare.any():
+    if is_rare.any() and pool is None:
         pool = _pool_of(drawn.part(is_rare))
         fitted[is_rare] = pool.mean[pool.part]
         labelled[is_rare], gain[is_rare] = _influence_of_labels(drawn.part(is_rare), pool)
@@ -172,16 +176,14 @@ class _Drawn:
         """Whether labels have levels between the ends: one alone is two people who disagree on right and wrong."""
         return len(np.unique(self.y[(self.y > self.low) & (self.y < self.high)])) > 1
 
-    def joined(self) -> "_Drawn":
-        """All strata as one, in which a label weighs what it stands for; as they are where one has no label."""
-        labels, size = (
-            np.bincount(self.code, weights=w) for w in (self.known.astype(np.float64), np.ones(len(self.y)))
-        )
-        if len(size) < 2 or labels.min() < 1:
-            return self
-        return dataclasses.replace(
-            self, code=np.zeros(len(self.code), dtype=np.intp), stands=self.stands * (size / labels)[self.code]
-        )
+    @property
+    def has_labels_everywhere(self) -> bool:
+        """Whether every stratum has a label."""
+        return bool(np.bincount(self.code, weights=self.known).min() > 0)
+
+    def in_parts(self) -> "_Drawn":
+        """The answers in their strata; where there is only one, cut by the judge's score."""
+        return self if self.code.any() else dataclasses.replace(self, code=cut_by_score(self.f, self.known))
 
     @property
     def rare_strata(self) -> Bools:
@@ -222,9 +224,10 @@ def _design(
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """What one slope over strata gives: every answer's fitted label, labels' influences and weights, and its error."""
+    """What one slope over strata gives: fitted labels, and of labels residual, influence and weight; its error."""
 
     fitted: Floats
+    residual: Floats
     labelled: Floats
     gain: Floats
     freedom: float
@@ -245,23 +248,26 @@ def _regress(drawn: _Drawn) -> _Line:
     own = drawn.stands[rows] / total(drawn.stands[rows], code)[code]  # a label's weight in its stratum
     score, label = total(own * f, code), total(own * y, code)
     off, labels = f - score[code], total(np.ones(len(rows)), code)
-    pull = (part**2 / (labels - 1))[code] * own
+    spare = np.maximum(labels - 1, 1.0)
+    pull = (part**2 / spare)[code] * own
     spread = float(np.sum(pull * off**2))
-    slope, leverage, turn = 0.0, own, np.zeros(len(rows))
+    alone = np.where(own < 1.0, own, 0.0)  # a stratum's only label has no residual
+    slope, leverage, turn = 0.0, alone, np.zeros(len(rows))
     varies = spread > 1e-18 * float(np.sum(pull)) * max(float(np.abs(f).max()), 1.0) ** 2  # else it is rounding
-    if varies and float(np.max(own + pull * off**2 / spread)) < 1 - 1e-9:
+    if varies and float(np.max(alone + pull * off**2 / spread)) < 1 - 1e-9:
         slope = float(np.sum(pull * off * (y - label[code]))) / spread
-        leverage = own + pull * off**2 / spread
+        leverage = alone + pull * off**2 / spread
         shift = float(drawn.share @ drawn.f - part @ score)
         turn = shift * pull * off / spread
     weigh = part[code] * own
-    residual = y - label[code] - slope * off
-    labelled, gain = np.zeros(len(drawn.y)), np.zeros(len(drawn.y))
-    labelled[rows], gain[rows] = (weigh + turn) * residual / (1 - leverage), weigh
-    variance, spare = total(labelled[rows] ** 2, code), labels - 1
+    residual, labelled, gain = np.zeros(len(drawn.y)), np.zeros(len(drawn.y)), np.zeros(len(drawn.y))
+    residual[rows] = (y - label[code] - slope * off) / (1 - leverage)
+    labelled[rows], gain[rows] = (weigh + turn) * residual[rows], weigh
+    variance = total(labelled[rows] ** 2, code)
     freedom = float(variance.sum() ** 2 / np.sum(variance**2 / spare)) if variance.any() else float(spare.sum())
     return _Line(
         fitted=label[drawn.code] + slope * (drawn.f - score[drawn.code]),
+        residual=residual,
         labelled=labelled,
         gain=gain,
         freedom=freedom - (slope != 0.0),
@@ -279,12 +285,32 @@ def _effective_units(gain: Floats, unit: Indices) -> float:
 def _pool_of(drawn: _Drawn) -> LabelledPool:
     """The strata in which errors are rare, cut by the judge's score; shares are those of all answers."""
     part = cut_by_score(drawn.f, drawn.known, drawn.code)
-    chance = np.where(drawn.known, drawn.share / np.where(drawn.known, drawn.stands, 1.0), 1.0)
-    pool = labelled_pool(
-        drawn.y, drawn.f, strata=part, probability=chance / chance[drawn.known].max(initial=0.0),
-        weight=drawn.share, low=drawn.low, high=drawn.high,
+    pool = pool_of_parts(
+        drawn.y, drawn.f, part, counts_for=drawn.share, stands=np.where(drawn.known, drawn.stands, 0.0),
+        low=drawn.low, high=drawn.high,
     )  # fmt: skip
     return dataclasses.replace(pool, share=pool.share * float(drawn.share.sum()))
+
+
+def _pool_of_residuals(drawn: _Drawn, line: _Line) -> LabelledPool:
+    """The strata as parts, with labels as they would be at their stratum's mean score."""
+    code, stands = drawn.code, np.where(drawn.known, drawn.stands, 0.0)
+    middle = np.bincount(code, weights=drawn.share * line.fitted) / np.bincount(code, weights=drawn.share)
+    mean = np.bincount(code, weights=stands * line.residual) / np.bincount(code, weights=stands)
+    off = np.where(drawn.known, line.residual - mean[code], np.nan)
+    y = middle[code] + off
+    low, high = min(drawn.low, float(np.nanmin(y))), max(drawn.high, float(np.nanmax(y)))
+    pool = pool_of_parts(y, drawn.f, code, counts_for=drawn.share, stands=stands, low=low, high=high)
+    sides = [_unseen((middle - low) / (high - low), off[side] / (high - low), end)
+             for side, end in ((off < 0, 0.0), (off > 0, 1.0))]  # fmt: skip
+    return dataclasses.replace(pool, unseen=np.stack(sides, axis=1), takes_halves=False)
+
+
+def _unseen(middle: Floats, off: Floats, end: float) -> Floats:
+    """Mean and mean square of a label that a stratum has not shown: one in ten at the end, others off as residuals."""
+    seen = np.clip(middle[:, None] + off, 0.0, 1.0) if len(off) else np.full((len(middle), 1), end)
+    share = UNSEEN_AT_END
+    return np.stack([(1 - share) * (seen**power).mean(axis=1) + share * end for power in (1, 2)])
 
 
 def _influence_of_labels(drawn: _Drawn, pool: LabelledPool) -> tuple[Floats, Floats]:
@@ -384,7 +410,7 @@ def _tail(level: float, side: Side) -> float:
     return (1 - level) / 2 if side in ("both", "exact") else 1 - level
 
 
-def _clipped(low: float, high: float, ends: tuple[float, float], level: float, side: Side, method: str) -> Interval:
+def _clip(low: float, high: float, ends: tuple[float, float], level: float, side: Side, method: str) -> Interval:
     return Interval(
         low=ends[0] if side == "upper" else max(low, ends[0]),
         high=ends[1] if side == "lower" else min(high, ends[1]),
@@ -405,7 +431,7 @@ def correction_interval(one: LabelCorrection, *, level: float = 0.95, side: Side
     between = _judged_variance([one]) * float(ndtri(1 - tail)) ** 2 * _inflation(one.freedom, tail)
     method = REGRESSION if one.pool is None else PARTS
     low, high = one.estimate - math.sqrt(below + between), one.estimate + math.sqrt(above + between)
-    return _clipped(low, high, (one.low, one.high), level, side, method)
+    return _clip(low, high, (one.low, one.high), level, side, method)
 
 
 def correction_difference(
@@ -424,12 +450,12 @@ def correction_difference(
         t = float(stdtrit(max(freedom, 1.0), 1 - tail))
         extra = sum(s.floor for s in sides if s.needs_floor or side == "exact")
         reach = math.sqrt(t**2 * (_label_variance(sides) + extra) + between)
-        return _clipped(middle - reach, middle + reach, ends, level, side, REGRESSION)
+        return _clip(middle - reach, middle + reach, ends, level, side, REGRESSION)
     (low_a, high_a), (low_b, high_b) = (_reach(s, tail, side=side) for s in sides)
     shared = _label_correlation(first, second)
     below = low_b + high_a - 2 * shared * math.sqrt(low_b * high_a) + between
     above = high_b + low_a - 2 * shared * math.sqrt(high_b * low_a) + between
-    return _clipped(middle - math.sqrt(below), middle + math.sqrt(above), ends, level, side, PARTS)
+    return _clip(middle - math.sqrt(below), middle + math.sqrt(above), ends, level, side, PARTS)
 
 
 def _label_correlation(first: LabelCorrection, second: LabelCorrection) -> float:

@@ -27,7 +27,8 @@ class LabelledPool:
     """Answers cut into parts in which labels are a random sample: each part's share, labels, mean and mean square.
 
     Labels lie in [low, high]. `n` are effective labels (fewer than `count` where labels in a part weigh differently).
-    A part without labels has the judge's own mean and knows nothing of people's. `part` is every answer's part.
+    A part without labels has the judge's own mean and knows nothing of people's. `part` is every answer's part, and
+    `unseen` mean and mean square, in parts of the range, of a lower and of a higher label that a part has not shown.
     """
 
     low: float
@@ -39,7 +40,9 @@ class LabelledPool:
     n: Floats
     mean: Floats
     square: Floats
+    unseen: Floats
     judge_only: float
+    takes_halves: bool = True  # two-sided limits take half of either unseen label, not the far one
 
     @property
     def estimate(self) -> float:
@@ -107,7 +110,14 @@ def labelled_pool(
             raise InputError(f"{len(part)} strata for {len(y)} answers.", remedy="Give each answer's stratum.")
     else:
         part = cut_by_score(f, labelled)
-    parts = int(part.max()) + 1
+    return pool_of_parts(y, f, part, counts_for=counts_for, stands=stands, low=low, high=high)
+
+
+def pool_of_parts(
+    y: Floats, f: Floats, part: Indices, *, counts_for: Floats, stands: Floats, low: float, high: float
+) -> LabelledPool:
+    """The pool of labels y and scores f of these parts; a label that a part has not shown lies at an end."""
+    labelled, parts = ~np.isnan(y), int(part.max()) + 1
 
     def total(values: Floats, rows: Bools | None = None) -> Floats:
         chosen = slice(None) if rows is None else rows
@@ -122,17 +132,10 @@ def labelled_pool(
     square = np.where(known, total(stands * ((filled - low) / scale) ** 2, labelled) / of, ((own - low) / scale) ** 2)
     n = np.where(known, of**2 / np.where(known, total(stands**2, labelled), 1.0), 0.0)
     return LabelledPool(
-        low=low,
-        high=high,
-        part=part,
-        share=mass / np.sum(mass),
-        size=size,
-        count=count,
-        n=n,
-        mean=mean,
-        square=square,
+        low=low, high=high, part=part, share=mass / np.sum(mass), size=size, count=count, n=n, mean=mean, square=square,
+        unseen=np.array([[[0.0], [1.0]]] * 2).repeat(parts, axis=2),
         judge_only=float(np.average(f, weights=counts_for)),
-    )
+    )  # fmt: skip
 
 
 def cut_by_score(judge: Floats, labelled: Bools, strata: Indices | None = None) -> Indices:
@@ -166,17 +169,21 @@ def _cut_one(judge: Floats, labelled: Bools) -> Indices:
 def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, Floats]:
     """How far each part's lower and upper limit is from its mean, at one-sided error `tail`.
 
-    Limits are those of a Beta on [low, high] with the mean and variance that labels and pseudo-labels at the ends
-    have: half a one at either end is Jeffreys' interval for a rate, a whole one at the far end Clopper and Pearson's.
+    Limits are those of a Beta on [low, high] with the mean and variance that labels and `unseen` ones have: where these
+    lie at the ends, half a one at either is Jeffreys' interval for a rate, a whole one at the far end Clopper and
+    Pearson's.
     """
     scale = (pool.high - pool.low) or 1.0
     mean = (pool.mean - pool.low) / scale
     distances = []
     for q, ends in ((tail, (1.0, 0.0)), (1 - tail, (0.0, 1.0))):
-        bottom, top = (0.5, 0.5) if side == "both" else ends
+        bottom, top = (0.5, 0.5) if side == "both" and pool.takes_halves else ends
         total = pool.n + bottom + top
-        centre, square = (pool.n * mean + top) / total, (pool.n * pool.square + top) / total
-        spread = np.maximum(square - centre**2, 1e-300) / (total + 1)
+        centre, square = (
+            (pool.n * own + bottom * lower + top * higher) / total
+            for own, (lower, higher) in zip((mean, pool.square), pool.unseen, strict=True)
+        )
+        spread = np.maximum(square - centre**2, 1e-12) / (total + 1)
         weight = np.maximum(centre * (1 - centre) / spread - 1, 1e-9)
         with np.errstate(invalid="ignore"):
             limit = betaincinv(np.maximum(centre * weight, 1e-12), np.maximum((1 - centre) * weight, 1e-12), q)

@@ -277,19 +277,19 @@ def missingness(
     Given the totals and the overall number missing, the split is multivariate hypergeometric under the null, however
     small the counts; the statistic is Pearson's chi-square. p = (1 + draws at least as large) / (1 + draws).
     """
-    lost, n = np.asarray(missing, dtype=np.int64), np.asarray(total, dtype=np.int64)
-    if lost.ndim != 1 or lost.shape != n.shape or len(n) < 2 or (lost < 0).any() or (lost > n).any() or (n < 1).any():
+    k, n = np.asarray(missing, dtype=np.int64), np.asarray(total, dtype=np.int64)
+    if k.ndim != 1 or k.shape != n.shape or len(n) < 2 or (k < 0).any() or (k > n).any() or (n < 1).any():
         raise InputError(
             "Counts of missing scores do not fit their totals.",
             remedy="Give 0 <= missing <= total for two groups or more.",
         )
-    overall = lost.sum() / n.sum()
+    overall = k.sum() / n.sum()
     if overall in (0.0, 1.0):
-        return Missingness(shares=tuple((lost / n).tolist()), p_value=1.0, chi_square=0.0, n_resamples=0)
+        return Missingness(shares=tuple((k / n).tolist()), p_value=1.0, chi_square=0.0, n_resamples=0)
     spread = n * overall * (1 - overall)
-    observed = float(np.sum((lost - n * overall) ** 2 / spread))
+    observed = float(np.sum((k - n * overall) ** 2 / spread))
     rng = np.random.default_rng(0) if rng is None else rng
-    draws = rng.multivariate_hypergeometric(n, int(lost.sum()), size=n_resamples, method="marginals")
+    draws = rng.multivariate_hypergeometric(n, int(k.sum()), size=n_resamples, method="marginals")
     statistic = np.sum((draws - n * overall) ** 2 / spread, axis=1)
     p = (1 + int(np.sum(statistic >= observed * (1 - 1e-12)))) / (1 + n_resamples)
-    return Missingness(shares=tuple((lost / n).tolist()), p_value=p, chi_square=observed, n_resamples=n_resamples)
+    return Missingness(shares=tuple((k / n).tolist()), p_value=p, chi_square=observed, n_resamples=n_resamples)

@@ -17,7 +17,7 @@ from richter.stats._label_correction import (
 )
 from richter.stats._label_pools import Side
 
-__all__ = ["Corrected", "ppi_difference", "ppi_mean", "ppi_rate", "ppi_rates"]
+__all__ = ["Corrected", "ppi_difference", "ppi_mean", "ppi_rate"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,21 +130,6 @@ def ppi_rate(
     positive, flag = _at_least(human, threshold), _at_least(judge, threshold)
     options = {"strata": strata, "probability": probability}
     return ppi_mean(positive, flag, level=level, side=side, low=0.0, high=1.0, **options)
-
-
-def ppi_rates(
-    human: ArrayLike,
-    judge: ArrayLike,
-    *,
-    thresholds: Sequence[float] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
-    strata: ArrayLike | None = None,
-    probability: ArrayLike | None = None,
-    level: float = 0.95,
-) -> dict[float, Corrected]:
-    """`ppi_rate` at each threshold; at 0.5, the lowest error, it is the error rate."""
-    return {
-        float(s): ppi_rate(human, judge, s, strata=strata, probability=probability, level=level) for s in thresholds
-    }
 
 
 def ppi_difference(

@@ -130,7 +130,7 @@ def _ratio(part: _Amount, rest: _Amount, k: int, n: int, level: float) -> Share:
     return Share(k=k, n=n, estimate=part.estimate / whole, interval=interval)
 
 
-def _drawn(judge: ArrayLike, reference: ArrayLike, strata: ArrayLike) -> _Drawn:
+def _drawn_answers(judge: ArrayLike, reference: ArrayLike, strata: ArrayLike) -> _Drawn:
     f, y = np.asarray(judge, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     scored = ~np.isnan(f)
     if not scored.any() or np.isnan(y[scored]).all():
@@ -162,7 +162,7 @@ def overcall_rate(
     plain = Share.of(int(np.sum(flagged <= harmless)), len(flagged), level=level)
     if strata is None or plain.n == 0:
         return plain
-    drawn = _drawn(judge, reference, strata)
+    drawn = _drawn_answers(judge, reference, strata)
     says, mild = drawn.judge == at, np.where(np.isnan(drawn.label), np.nan, drawn.label <= harmless)
     return _ratio(drawn.amount(says, mild, level), drawn.amount(says, 1 - mild, level), plain.k, plain.n, level)
 
@@ -186,7 +186,7 @@ def screen(
     given, truth = paired_ratings(judge, reference)
     if not thresholds:
         raise TooFewErrors("No threshold was given.", n=0, needed=1)
-    drawn = None if strata is None else _drawn(judge, reference, strata)
+    drawn = None if strata is None else _drawn_answers(judge, reference, strata)
     rows = [_threshold_row(float(threshold), given, truth, drawn, level) for threshold in thresholds]
     bias, limits = float(np.mean(given - truth)), None
     low, high = float(min(0.0, truth.min())), float(max(4.0, truth.max()))

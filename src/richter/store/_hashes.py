@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from richter.store._database import Database, Statements, Values
-from richter.store._schema import FIRST_WITH, HASHES
+from richter.store._schema import has_table
 
 __all__ = ["Damage"]
 
@@ -185,9 +185,7 @@ class Damage:
 
 def has_hashes(database: Database) -> bool:
     """Whether a run has hashes: older ones get theirs when something is next recorded in them."""
-    if not database.rows("SELECT 1 FROM migrations WHERE name = ?1", (HASHES,)):
-        return False
-    return bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
+    return has_table("hashes", database.version) and bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
 
 
 class CheckedRecords(NamedTuple):
@@ -212,7 +210,7 @@ def check_hashes(database: Database) -> CheckedRecords:
             else:
                 due[table][record] = digest
         for table in sorted({*TABLES, *due}):
-            is_there = table in TABLES and database.version >= FIRST_WITH.get(table, 0)
+            is_there = table in TABLES and has_table(table, database.version)
             rows = stream(select(table)) if is_there else ()  # damage may name others
             if table in _KEYLESS:
                 n, faults = _compare_copies(table, copies, rows)

@@ -60,9 +60,9 @@ def check_integrity(run: RunLike, *, seals: dict[str, str] | None = None) -> Int
     parts: dict[str, Place] = {"": place}
     with contextlib.suppress(LedgerError):  # the run's own check says what is wrong with it
         parts |= find_parts(run)
-    kept = seals or {}
-    missing = [_broken_part(name, "the part is gone", seal) for name, seal in kept.items() if name not in parts]
-    return Integrity(parts=(*(_check_part(name, part, kept.get(name)) for name, part in parts.items()), *missing))
+    expected = seals or {}
+    missing = [_broken_part(name, "the part is gone", seal) for name, seal in expected.items() if name not in parts]
+    return Integrity(parts=(*(_check_part(name, part, expected.get(name)) for name, part in parts.items()), *missing))
 
 
 def _broken_part(name: str, what: str, expected: str | None) -> PartIntegrity:

@@ -18,9 +18,7 @@ from richter.store._batching import Grouped
 from richter.store._call_rows import Call, call_cost, call_row, failure_row, read_answer, to_failure
 from richter.store._database import Database, Transaction, UnstorableValue
 from richter.store._place import Place
-from richter.store._postgres import PostgresDatabase
 from richter.store._record_tables import RecordTables
-from richter.store._schema import JOURNAL
 from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import SPENDING_LOCK, take_lock
 from richter.store._workers import Claims, Worker
@@ -286,8 +284,8 @@ class Ledger(RecordTables):
         return set(self._rows("SELECT item, draw FROM answers WHERE condition = ?1", (condition,)))
 
     def add_calls(self, calls: Sequence[Call]) -> None:
-        """Commit calls that were made elsewhere (an imported log), all or none."""
-        self._commit(calls)
+        """Commit calls that were made elsewhere (an imported log), all or none; they count against no budget here."""
+        self._commit([dataclasses.replace(call, cost=Usage()) for call in calls])
 
     async def record(self, call: Call) -> None:
         """Commit a call; returns when it is on disk. Calls that arrive within a few milliseconds share a commit."""
@@ -347,21 +345,15 @@ class Ledger(RecordTables):
     def spent(self) -> Spent:
         """Requests, tokens and money so far, over everything in the run."""
         answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
-        if self._database.version >= JOURNAL:
-            failed += self._rows("SELECT count(*) FROM attempts")[0][0]
+        failed += self._rows("SELECT count(*) FROM attempts")[0][0]
         return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
 
     def used(self) -> Usage:
         """What counts against a budget: what was spent, is held, or was never settled."""
-        if self._database.version >= JOURNAL or isinstance(self._database, PostgresDatabase):
-            return Usage(*self._rows(_USED)[0])
-        spent = self.spent()
-        return Usage(calls=spent.calls, tokens=spent.tokens, money_usd=spent.money_usd)
+        return Usage(*self._rows(_USED)[0])
 
     def unsettled(self) -> Unsettled:
         """What may have been billed without an answer."""
-        if self._database.version < JOURNAL:
-            return Unsettled(cut_off=0, failed=0, tokens=0, money_usd=0.0)
         busy = self.being_written() and self._worker is None
         return _sum_unsettled([] if busy else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
 

@@ -22,7 +22,7 @@ from richter.errors import (
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction
 from richter.store._place import DatabaseRun, can_name, named_run
-from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
+from richter.store._schema import CLOCK, MARK, NEWEST, check_version, for_postgres, migrations_after
 
 CONNECT_S = 10.0
 COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
@@ -146,11 +146,11 @@ class PostgresDatabase:
 
         Not where it was never reached, nor where the work is not `whole` but goes on from before.
         """
-        until, pause, lost = time.monotonic() + RECONNECT_S, 0.05, False
+        until, pause, was_lost = time.monotonic() + RECONNECT_S, 0.05, False
         while True:
             try:
                 result = work()
-                if lost:
+                if was_lost:
                     self.reconnected_at = time.monotonic()
                 return result
             except RichterError:
@@ -162,7 +162,7 @@ class PostgresDatabase:
                 if time.monotonic() > until:
                     raise self._translate_error(error) from error
             except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
-                lost = True
+                was_lost = True
                 self._drop(purpose)
                 if not self._may_come_back(error, whole=whole) or time.monotonic() > until:
                     self._reached = False  # one long wait is enough: what comes after it ends at once
@@ -310,12 +310,12 @@ class PostgresDatabase:
                 raise InputError(
                     f"{self.name} is not a run: no such tables.", remedy="Make one with `richter audit --only ask`."
                 )
-            check_version(self.name, version, writable=False, oldest=SHARED)
+            check_version(self.name, version, writable=False)
             self.version = version
-        elif version is None or version != len(MIGRATIONS):
+        elif version is None or version != NEWEST:
             self._persist(lambda: self._wait(self._migrate()), "read")
         if self._writable:
-            self.version = len(MIGRATIONS)
+            self.version = NEWEST
             self._persist(lambda: self._wait(self._connect("write")), "write")
 
     async def _version(self) -> int | None:
@@ -356,9 +356,9 @@ class PostgresDatabase:
                 if not await connection.fetchval("SELECT 1 FROM pg_namespace WHERE nspname = $1", self._place.name):
                     await connection.execute(f'CREATE SCHEMA "{self._place.name}"')
                 await connection.execute(CLOCK)
-            for name, script in MIGRATIONS[version or 0 :]:
+            for _, names, script in migrations_after(version or 0):
                 await connection.execute(for_postgres(script))
-                await connection.execute("INSERT INTO migrations VALUES ($1, clock())", name)
+                await connection.executemany("INSERT INTO migrations VALUES ($1, clock())", [(n,) for n in names])
             await connection.execute(f"COMMENT ON TABLE migrations IS '{MARK}'")
 
 

@@ -10,7 +10,7 @@ from richter.records import Condition, Confidence, Grade, Item, Rating, StepRati
 from richter.store._call_rows import read_json
 from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
-from richter.store._schema import FIRST_WITH, GRADES
+from richter.store._schema import has_table
 from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
@@ -58,15 +58,15 @@ class RecordTables:
         return self._database.rows(sql, values)
 
     def _add(self, table: str, rows: Sequence[Values]) -> None:
-        self._database.write(lambda transaction: transaction.add(table, rows))
+        if rows:
+            self._database.write(lambda transaction: transaction.add(table, rows))
 
     def _add_records(self, table: str, records: Iterable[object]) -> None:
         fields = operator.attrgetter(*COLUMNS[table])
         self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
 
     def _read_rows(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
-        there = self._database.version >= {"ratings": 0, **FIRST_WITH}.get(table, GRADES)
-        rows = self._rows(select(table, where), values) if there else []
+        rows = self._rows(select(table, where), values) if has_table(table, self._database.version) else []
         return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
 
     def items(self) -> list[Item]:

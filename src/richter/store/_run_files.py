@@ -39,7 +39,7 @@ def keep_file(run: RunLike, name: str, content: bytes) -> Path:
 def run_file(run: RunLike, name: str) -> Path | None:
     """A file of a run, or None. That of a run in a database is copied here if the copy here is another."""
     path = run_folder(run) / name
-    note = _kept(run, name)
+    note = _stored_content(run, name)
     if note is not None:
         content = gzip.decompress(base64.b64decode(note["gzip"]))
         if not path.is_file() or path.read_bytes() != content:
@@ -49,11 +49,11 @@ def run_file(run: RunLike, name: str) -> Path | None:
 
 def file_stored_at(run: RunLike, name: str) -> float | None:
     """When a database was given this file of a run, by the database's clock; None where it was not."""
-    note = _kept(run, name)
+    note = _stored_content(run, name)
     return None if note is None else float(note["at"])
 
 
-def _kept(run: RunLike, name: str) -> dict[str, Any] | None:
+def _stored_content(run: RunLike, name: str) -> dict[str, Any] | None:
     place = run_place(run)
     if isinstance(place, Path):
         return None

@@ -1,17 +1,25 @@
-"""The ledger's tables, as named migrations. A migration is never changed once released; a new one is added."""
+"""The ledger's tables, as migrations by release. A migration is never changed once released; a new one is added."""
 
+import itertools
 import re
+from collections.abc import Iterator
 
 from richter.errors import LedgerError, LedgerNewer
 
-HASHES = "2026-11 record hashes"  # the migration that began them
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
-# (name, SQL as SQLite reads it). The position in this tuple, from 1, is the schema version (PRAGMA user_version; in
-# PostgreSQL the number of rows in `migrations`).
-MIGRATIONS: tuple[tuple[str, str], ...] = (
+# (names, SQL as SQLite reads it) of each release, 0.1.0 first. A schema version is the number of names so far
+# (PRAGMA user_version; in PostgreSQL the number of rows in `migrations`).
+MIGRATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
-        "2026-11 first tables",
+        (
+            "2026-11 first tables",
+            "2026-11 error search",
+            "2026-11 imported grades",
+            "2026-11 several writers",
+            "2026-11 spending journal",
+            "2026-11 hash chain",
+        ),
         """
         CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at REAL NOT NULL);
         CREATE TABLE items (id TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL);
@@ -48,7 +56,10 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             draw INTEGER NOT NULL,
             error TEXT NOT NULL,
             given_up INTEGER NOT NULL,
-            created_at REAL NOT NULL
+            created_at REAL NOT NULL,
+            -- the most that it may have been billed
+            tokens INTEGER NOT NULL DEFAULT 0,
+            money_usd REAL NOT NULL DEFAULT 0
         );
         CREATE INDEX failures_given_up ON failures (condition, item, draw) WHERE given_up;
         CREATE TABLE ratings (
@@ -65,11 +76,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             PRIMARY KEY (condition, item, draw, rater)
         ) WITHOUT ROWID;
         CREATE TABLE notes (name TEXT PRIMARY KEY, body TEXT NOT NULL);
-        """,
-    ),
-    (
-        "2026-11 error search",
-        """
         -- the paragraphs a search chose, by row number in its base; the key keeps any from being asked about twice
         CREATE TABLE picks (
             paragraph INTEGER PRIMARY KEY,
@@ -86,11 +92,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         -- the simple random sample that carries the population estimate: the base's random order as far as covered,
         -- whether the uniform share asked about the paragraph or the ascent had done so before
         CREATE TABLE sample (place INTEGER PRIMARY KEY, paragraph INTEGER NOT NULL);
-        """,
-    ),
-    (
-        "2026-11 imported grades",
-        """
         -- what the scorers of an imported log gave, in their own numbers; NULL: the answer was not scored
         CREATE TABLE grades (
             item TEXT NOT NULL,
@@ -111,11 +112,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             value REAL NOT NULL,
             PRIMARY KEY (condition, item, draw, source)
         ) WITHOUT ROWID;
-        """,
-    ),
-    (
-        "2026-11 several writers",
-        """
         -- the processes that write or have written a run in a database; a folder has one writer and leaves them empty
         CREATE TABLE workers (
             id TEXT PRIMARY KEY,
@@ -132,11 +128,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL REFERENCES workers (id)) WITHOUT ROWID;
         CREATE INDEX claims_worker ON claims (worker);
         CREATE INDEX failures_key ON failures (key) WHERE given_up;
-        """,
-    ),
-    (
-        "2026-11 spending journal",
-        """
         -- what went out and is not settled, at the most it can cost: it counts as spent
         CREATE TABLE attempts (
             id TEXT PRIMARY KEY,
@@ -147,38 +138,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             money_usd REAL NOT NULL,
             sent_at REAL NOT NULL
         ) WITHOUT ROWID;
-        -- the most that an attempt without an answer may have been billed
-        ALTER TABLE failures ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE failures ADD COLUMN money_usd REAL NOT NULL DEFAULT 0;
         -- replies as they came, where they could not be kept as they are
         CREATE TABLE aside (key TEXT NOT NULL, body BLOB NOT NULL, created_at REAL NOT NULL);
-        -- what a folder's run has cost so far; runs in databases have their workers
-        INSERT INTO workers SELECT * FROM (
-            SELECT 'before' AS id, '' AS name, clock() AS started_at, clock() AS expires_at, 0 AS batch,
-            count(*) + (SELECT count(*) FROM failures) AS calls,
-            CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT) AS tokens,
-            coalesce(sum(money_usd), 0.0) AS money_usd, 0 AS in_flight FROM calls
-        ) AS before WHERE NOT EXISTS (SELECT 1 FROM workers);
         """,
     ),
     (
-        "2026-11 hash chain",
+        ("2026-11 record hashes", "2026-11 steps of agents", "2026-11 ratings of steps"),
         """
-        -- what each writing process committed, in order: every record's hash, and each row bound to the one before
-        CREATE TABLE chain (
-            writer TEXT NOT NULL,
-            place INTEGER NOT NULL,
-            at REAL NOT NULL,
-            body TEXT NOT NULL,       -- JSON: (table, key, hash) of each record
-            link TEXT NOT NULL,       -- SHA-256 over this row and the link before
-            PRIMARY KEY (writer, place)
-        );
-        """,
-    ),
-    (
-        HASHES,
-        """
-        DROP TABLE chain;  -- its order of commits and writers named no damage that the hashes alone do not
+        DROP TABLE IF EXISTS chain;  -- its order of commits and writers named no damage that the hashes alone do not
         -- the hash of each record, committed with it
         CREATE TABLE hashes (
             part TEXT NOT NULL,       -- the record's table
@@ -189,11 +156,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ) WITHOUT ROWID;
         -- one row: how many commits added records; `ledger.head` beside a file says it too
         CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
-        """,
-    ),
-    (
-        "2026-11 steps of agents",
-        """
         -- what an agent did on the way to an answer: a JSON list of its steps
         CREATE TABLE trajectories (
             item TEXT NOT NULL,
@@ -202,11 +164,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             steps TEXT NOT NULL,
             PRIMARY KEY (condition, item, draw)
         ) WITHOUT ROWID;
-        """,
-    ),
-    (
-        "2026-11 ratings of steps",
-        """
         -- the severities that raters gave to steps of runs, counted from 1; a step without a row is right
         CREATE TABLE step_ratings (
             item TEXT NOT NULL,
@@ -223,6 +180,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
 )
+RELEASED, NEWEST = itertools.accumulate(len(names) for names, _ in MIGRATIONS)
+NEW_TABLES = ("hashes", "trajectories", "step_ratings")  # that 0.1.0 did not have
 
 # How PostgreSQL's tables differ, and why.
 POSTGRES = (
@@ -247,21 +206,24 @@ def for_postgres(script: str) -> str:
     return script
 
 
-READABLE = 2  # the oldest schema of a file whose tables hold everything that is only read
-GRADES = 3  # the first with grades and confidences
-SHARED = 4  # ... of a database: who writes it is read too
-JOURNAL = 5  # the first with a spending journal
-TRAJECTORIES = 8  # the first with the steps of agents
-STEP_RATINGS = 9  # the first with ratings of them
-FIRST_WITH = {"trajectories": TRAJECTORIES, "step_ratings": STEP_RATINGS}  # the first schema with a table
+def migrations_after(version: int) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """The migrations that tables of a version lack: the version that each leads to, its names and its script."""
+    for (names, script), number in zip(MIGRATIONS, (RELEASED, NEWEST), strict=True):
+        if number > version:
+            yield number, names, script
 
 
-def check_version(name: str, version: int, *, writable: bool, oldest: int = READABLE) -> None:
-    """Refuse a ledger of a newer Richter; one of an older is migrated when it is written."""
-    if version > len(MIGRATIONS):
+def has_table(table: str, version: int) -> bool:
+    """Whether a ledger of this version has a table."""
+    return version > RELEASED or table not in NEW_TABLES
+
+
+def check_version(name: str, version: int, *, writable: bool) -> None:
+    """Refuse a ledger of a newer Richter, and one from before 0.1.0; one of 0.1.0 is migrated when it is written."""
+    if version > NEWEST:
         raise LedgerNewer(
-            f"{name} has schema {version}; this Richter knows {len(MIGRATIONS)}.",
+            f"{name} has schema {version}; this Richter knows {NEWEST}.",
             remedy="Upgrade Richter: pip install -U richter.",
         )
-    if version < oldest and not writable:
-        raise LedgerError(f"{name} has the old schema {version}.", remedy="Any writing command on the run migrates it.")
+    if 0 < version < RELEASED or (version == 0 and not writable):
+        raise LedgerError(f"{name} has the schema {version} from before 0.1.0.", remedy="Use another run.")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
-from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
+from richter.store._schema import APPLICATION_ID, NEWEST, check_version, migrations_after
 
 __all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
 
@@ -41,7 +41,7 @@ class SqliteDatabase:
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
-        self.version = len(MIGRATIONS)
+        self.version = NEWEST
         self._writable = writable
         self._guard = threading.RLock()
         self._head: int | None = None
@@ -170,12 +170,12 @@ class SqliteDatabase:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
         db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
-        for number, (name, script) in enumerate(MIGRATIONS[version:], start=version + 1):
+        for number, names, script in migrations_after(version):
             db.executescript(
                 f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {script} "  # constants, not input
                 f"PRAGMA user_version={number};"
             )
-            db.execute("INSERT INTO migrations VALUES (?1, clock())", (name,))
+            db.executemany("INSERT INTO migrations VALUES (?1, clock())", [(name,) for name in names])
             db.execute("COMMIT")
 
     @contextlib.contextmanager

@@ -33,6 +33,7 @@ from richter.tables._words import (
     says_right,
     text_of,
     to_numbers,
+    whole_numbers,
     word_list,
 )
 from richter.words import describe_merged_names
@@ -78,7 +79,7 @@ def no_item_error(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> I
     likely = item_option(frame, place).strip()
     named = f"Say which names the question: {likely}. " if likely != map_option("item", ORDER) else "Add one. "
     return InputError(
-        f"{what} has no column that is known as the item{has}.",
+        f"{what}: can't find the column with the question IDs{has}.",
         remedy=f"{named}Where the rows are the items, in the same order in every file: --map item=order",
     )
 
@@ -110,9 +111,9 @@ def _draws(frame: pl.DataFrame, place: Mapping[str, str], keys: pl.DataFrame) ->
         rater = text_of(frame[place["rater"]]) if "rater" in place else pl.repeat("", len(frame), eager=True)
         named = keys.with_columns(rater.alias("rater"))
         return named.select(pl.int_range(pl.len()).over("item", "condition", "rater").alias("draw")).to_series()
-    texts = text_of(frame[place["draw"]])
-    whole = texts.cast(pl.Int64, strict=False)
-    draw = whole if whole.null_count() == 0 else texts.fill_null("").rank("dense").cast(pl.Int64)
+    draw = whole_numbers(frame[place["draw"]])
+    if draw.null_count():
+        draw = text_of(frame[place["draw"]]).fill_null("").rank("dense").cast(pl.Int64)
     return (draw - draw.min()).alias("draw")
 
 

@@ -83,6 +83,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows = rows.with_columns(numbers["severity"].alias("severity")) if "severity" in numbers else rows
     rows = _without_summary(_without_skipped(frame, _as_probabilities(rows, place, notes), place, notes), notes)
     ratings = _ratings(frame, rows, place, options, what)
+    rows = _with_labels_apart(rows, frame, place)
     rows, repeats, are_draws = one_row_per_answer(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeats
     rows, retries = _first_tries(rows, place, notes)
@@ -358,6 +359,10 @@ def _first_tries(
     if not {"draw", "score"} <= place.keys() or rows["draw"].n_unique() < 2:
         return rows, ()
     value, keys = pl.col("value"), ("item", "condition")
+    early = rows.filter(value > 0, pl.col("draw") < pl.col("draw").max()).head(1)
+    for item, condition, draw in early.select(*keys, "draw").iter_rows():
+        if not rows.filter(pl.col("item") == item, pl.col("condition") == condition, pl.col("draw") > draw).is_empty():
+            return rows, ()  # it was tried again after a success: all that ordinary repeats need to show
     each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
     stopped = each.filter(pl.col("len") < each["len"].max())
     few = min(len(stopped), int((each["len"] > 1).sum())) < MIN_RETRIED  # draws that came out so by chance
@@ -451,6 +456,27 @@ def _ratings(
     ratings = ratings.with_columns(pl.when(pl.col("kind") == "human").then("inclusion").alias("inclusion"))
     _refuse_clashes(ratings, what)
     return ratings.unique([*KEY, "rater"], keep="first", maintain_order=True)
+
+
+def _people_among_judges(frame: pl.DataFrame, place: Mapping[str, str]) -> pl.Series | None:
+    """Which rows people graded, where `kind` says whose each grade is and others graded too; else None."""
+    if not {"rater", "kind", "score"} <= place.keys():
+        return None
+    kind = text_of(frame[place["kind"]]).str.to_lowercase()
+    people = kind == "human"
+    return people if kind.is_in(["human", "judge", "rule"]).all() and people.any() and not people.all() else None
+
+
+def _with_labels_apart(rows: pl.DataFrame, frame: pl.DataFrame, place: Mapping[str, str]) -> pl.DataFrame:
+    """The rows of judges with people's grades of right and wrong beside them, on the first row of an answer."""
+    by_people = _people_among_judges(frame, place)
+    if by_people is None or not rows["value"].drop_nulls().is_in([0.0, 1.0]).all():
+        return rows
+    drawn = [c for c in ("layer", "inclusion") if c in rows.columns]
+    people = rows.filter(by_people).group_by(KEY).agg(pl.col("value").median().alias("human"), pl.col(drawn).first())
+    beside = rows.filter(~by_people).drop("human", strict=False).join(people, on=KEY, how="left", maintain_order="left")
+    once = pl.when(pl.int_range(pl.len()).over(KEY) == 0).then("human")
+    return beside.with_columns(once.alias("human"), *(pl.coalesce(c, f"{c}_right").alias(c) for c in drawn))
 
 
 def _severities(rows: pl.DataFrame, column: str, options: ReadOptions, what: str) -> pl.Series:
@@ -561,6 +587,9 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
 
 def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the models that graded, by a column that says so; a `grader` may be a person by its name."""
+    by_people = _people_among_judges(frame, place)
+    if by_people is not None:
+        return tuple(text_of(frame[place["rater"]]).filter(~by_people).drop_nulls().unique(maintain_order=True))
     cells = {c: text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place)}
     cells = {c: own.filter(are_models(own)) if leaf_name(c) == "grader" else own for c, own in cells.items()}
     names = dict.fromkeys(name for own in cells.values() for name in own if name.lower() not in MISSING)

@@ -180,7 +180,7 @@ def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: 
         )
     item = item_option(frame, place)
     raise InputError(
-        f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
+        f"{what}: can't find the column with the scores; it has {listing(frame.columns)}.",
         remedy=(_of_words(frame, place) if other == "COLUMN" or hinted_fields(other) & {"other"} else "")
         or f"Name it: {item}{map_option('score', other)}, or {item}--wide all if each condition has its own column.",
     )
@@ -230,7 +230,8 @@ def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, 
     alone = all(len(texts) <= 1 for texts in lists)
     if not alone and {"score", "severity", "draw"} & place.keys():
         return frame, place  # graded as a whole
-    texts = [[str(text) for text in own] for own in lists]
+    # a row without an answer stays a row
+    texts: list[list[str | None]] = [[str(text) for text in own] or [None] for own in lists]
     frame = frame.with_columns(pl.Series(column, texts, dtype=pl.List(pl.String))).explode(column)
     return frame, place if alone else {**place, "draw": ORDER}
 

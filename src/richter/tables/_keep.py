@@ -6,8 +6,8 @@ import re
 import msgspec
 import polars as pl
 
-from richter.interop import IMPORT_NOTE, RatingKind, imported_call
-from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
+from richter.interop import IMPORT_NOTE, imported_call
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, RatingKind
 from richter.store import Call, RunLike, new_run
 from richter.tables._kept_facts import facts_of_answers
 from richter.tables._tables import KEY, Dataset, ratings_of

@@ -25,6 +25,7 @@ from richter.tables._tables import (
     ReadOptions,
     counting_kind,
     decisions_of,
+    order_of_answers,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
 from richter.words import describe_look_alike, describe_settings
@@ -350,7 +351,7 @@ def _turn_faults(
     faults = [part for part in scored if _is_fault(part, options)]
     of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
     given = answers.filter(of_faults)["value"].drop_nulls() if faults else pl.Series(dtype=pl.Float64)
-    if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
+    if options.scale is None and not options.any_scale and len(given) and given.is_in([0.0, 1.0]).all():
         names = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
         why = "" if options.better else f" by its name, {names}; --better higher says otherwise"
         notes.append(f"Less is better{why}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
@@ -391,10 +392,9 @@ def find_ranks(rows: pl.DataFrame) -> tuple[float, float] | None:
 
 def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     """By condition as given, then by item and draw: what is resampled does not depend on the order of rows."""
-    order = rows.select(
-        pl.col("condition").cast(pl.Enum(conditions)).to_physical(), pl.col("item").rank("dense"), "draw"
-    )
-    return rows[order.select(pl.arg_sort_by("condition", "item", "draw", maintain_order=True)).to_series()]
+    item, condition = rows["item"].rank("dense"), rows["condition"].cast(pl.Enum(conditions)).to_physical()
+    order = order_of_answers(condition, item, rows["draw"])
+    return rows if order is None else rows[order]
 
 
 def severities(
@@ -628,8 +628,9 @@ def _describe_questions(answers: pl.DataFrame, conditions: Sequence[str]) -> str
     more = ", …" if len(conditions) > 4 else ""
     if len(conditions) == 1:
         return counted(items, "question") + (f" x {names[0]}" if names[0] != UNNAMED else "")
-    own = dict(answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
-    if items and sum(own.values()) == items:  # no two share a question
+    starts = answers.select((pl.struct("condition", "item").rle_id().max() + 1).alias("pairs"))
+    if items and starts.item() == items:  # no two share a question
+        own = dict(answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
         first, *others = (f"{name} {own.get(full, 0):,}" for name, full in zip(names, conditions, strict=False))
         return f"{counted(items, 'question')} ({', '.join([first, *(f'{text} others' for text in others)])}{more})"
     return f"{counted(items, 'question')} x {len(conditions)} ({', '.join(names)}{more})"

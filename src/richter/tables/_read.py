@@ -5,6 +5,7 @@ import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,7 +14,6 @@ from richter.interop import (
     Source,
     as_frame,
     distinct_stems,
-    evidence_run,
     is_frame,
     is_log,
     is_zip,
@@ -24,13 +24,14 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
-from richter.tables._log_rows import part_of_logs
+from richter.store import DatabaseRun, Place, is_run
 from richter.tables._part import Part, assemble, rename_conditions
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
-from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
+
+if TYPE_CHECKING:
+    from richter.store import Ledger
 
 __all__ = ["holds_logs", "read_ratings", "read_tables", "single_table", "tables_of"]
 
@@ -85,7 +86,11 @@ def _unpacked(source: Source, folder: Path) -> Source:
     name, path = named_source(source)
     if not isinstance(path, Path) or not path.is_file():
         return source
-    run = evidence_run(path, folder) if is_zip(path) else None
+    run = None
+    if is_zip(path):
+        from richter.interop import evidence_run
+
+        run = evidence_run(path, folder)
     found = run or unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
@@ -103,6 +108,8 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
             found = _parts(source, own, stem=stems[k])
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
+            from richter.tables._log_rows import part_of_logs
+
             parts.append(part_of_logs(logs, options))
     parts = name_by_files(parts, options)
     settled = dataclasses.replace(
@@ -179,12 +186,14 @@ def _places(sources: Sequence[Source]) -> Iterator[Place]:
 
 
 def tables_of(
-    ledger: Ledger, options: ReadOptions | None = None, *, tell: Callable[[float], None] | None = None
+    ledger: "Ledger", options: ReadOptions | None = None, *, tell: Callable[[float], None] | None = None
 ) -> Dataset:
     """The tables of an open ledger; those of a run that was not asked yet are empty.
 
     `tell` hears how much of the answers is read, from 0 to 1.
     """
+    from richter.tables._read_run import part_of_ledger
+
     options = options or ReadOptions()
     tables = assemble([part_of_ledger(ledger, tell)], options, what=ledger.name, empty=True)
     return dataclasses.replace(tables, places=(ledger.place,), options=options)
@@ -203,6 +212,9 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
     name, path = named_source(source)
     if isinstance(path, DatabaseRun) or is_run(path):
+        from richter.store import open_ledger
+        from richter.tables._read_run import part_of_ledger
+
         with open_ledger(path) as ledger:
             part = part_of_ledger(ledger)
         if name and len(part.conditions) > 1:

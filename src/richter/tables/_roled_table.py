@@ -25,7 +25,17 @@ from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import LAYOUT, ORDER
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, marks_rows, says_right, text_of
+from richter.tables._words import (
+    DECLINED,
+    MISSING,
+    STATUSES,
+    brief,
+    has_unique_rows,
+    marks_rows,
+    says_right,
+    text_of,
+    whole_numbers,
+)
 
 # what --map calls a field otherwise
 SAME = {
@@ -175,7 +185,7 @@ def _has_sound_keys(frame: pl.DataFrame, place: Mapping[str, str], options: Read
         return True
     keys = [place[f] for f in ("item", "condition", "draw", "run", "rater") if f in place]
     numbers = [place[f] for f in ("draw", "run") if f in place and place[f] not in options.map.values()]
-    if any(text_of(frame[c]).cast(pl.Int64, strict=False).null_count() for c in numbers):
+    if any(whole_numbers(frame[c]).null_count() for c in numbers):
         return False
     if not has_unique_rows(frame, keys):
         return False
@@ -200,7 +210,7 @@ def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
 def _has_one_condition(frame: pl.DataFrame, place: Mapping[str, str]) -> bool:
     """Whether no column of runs holds words or dates, which may well name conditions."""
     runs = [c for f in ("draw", "run") for c in named_columns_of_runs(frame, f) if c not in place.values()]
-    numbers = [text_of(frame[c]).cast(pl.Int64, strict=False) for c in runs]
+    numbers = [whole_numbers(frame[c]) for c in runs]
     return all(n.null_count() < len(n) or len(n) == 0 for n in numbers)
 
 
@@ -392,8 +402,8 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
         return Role(field=field, shown="the order of the rows", is_known=is_chosen)
     is_known = is_chosen or is_known_column(field, frame[column])
     if field in ("draw", "run") and not is_chosen:
-        texts = text_of(frame[column])
-        is_known &= texts.cast(pl.Int64, strict=False).null_count() == texts.null_count()
+        no_number = whole_numbers(frame[column]).null_count()
+        is_known &= no_number == 0 or no_number == text_of(frame[column]).null_count()
     if is_known:
         return Role(field=field, shown=f'column "{brief(column)}"', is_known=True)
     values = text_of(frame[column]).drop_nulls().unique(maintain_order=True)

@@ -134,6 +134,11 @@ def text_of(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False)
 
 
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """A column as whole numbers, null where a cell is none."""
+    return (column if column.dtype.is_integer() else text_of(column)).cast(pl.Int64, strict=False)
+
+
 def _json_of(cell: Any) -> str:
     """A list or a record of a cell as JSON, as it stands in a CSV file."""
     value = cell.to_list() if isinstance(cell, pl.Series) else cell
@@ -268,9 +273,9 @@ def says_right(column: pl.Series) -> bool:
 
 def listed(column: pl.Series) -> list[list[object]] | None:
     """Cells that are JSON lists; None where none is, or one is something else."""
-    cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()
-    if not any(cell.startswith("[") for cell in cells):
+    if column.dtype != pl.String or not column.str.starts_with("[").any():
         return None
+    cells = column.fill_null("[]").to_list()
     found: list[list[object]] = []
     for cell in cells:
         try:

@@ -15,7 +15,7 @@ from richter.stats import Floats
 from richter.stats._bootstrap import bca_levels
 from richter.tail import _gpd_kernels as _kernels
 
-__all__ = ["GpdFit", "fit_gpd", "gpd_tvar", "tvar"]
+__all__ = ["GpdFit", "fit_gpd", "tvar"]
 
 MIN_EXCEEDANCES = 10  # below this the likelihood of two parameters says next to nothing
 
@@ -69,7 +69,7 @@ def fit_gpd(
     >>> abs(fit_gpd(exceedances).xi) < 0.15
     True
     """
-    x, w = _checked(exceedances, weights)
+    x, w = _check_exceedances(exceedances, weights)
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
     if interval not in ("profile", "percentile", "bca"):
@@ -119,7 +119,7 @@ def bootstrap_xi(x: Floats, scale: float, start: float, seeds: NDArray[np.uint64
     return drawn
 
 
-def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
+def _check_exceedances(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
     x = np.ascontiguousarray(exceedances, dtype=np.float64)
     if x.ndim != 1:
         raise InputError(f"Exceedances have {x.ndim} dimensions.", remedy="Give one row of numbers.")
@@ -246,22 +246,3 @@ def tvar(values: ArrayLike, *, q: float = 0.9) -> float:
     if np.isinf(worst).any():
         return math.inf if worst[0] > 0 else -math.inf
     return float(worst @ weights / mass)
-
-
-def gpd_tvar(fit: GpdFit, *, q: float, threshold: float, threshold_q: float) -> float:
-    """TVaR_q under a GPD fitted above `threshold`, which is the `threshold_q` quantile; only for q >= threshold_q.
-
-    With u the threshold, VaR_q = u + sigma/xi (((1 - q)/(1 - threshold_q))^(-xi) - 1) and
-    TVaR_q = (VaR_q + sigma - xi u) / (1 - xi) (McNeil, Frey and Embrechts). Infinite for xi >= 1, returned as such.
-    """
-    if not threshold_q <= q < 1:
-        raise InputError(
-            f"q = {q} lies below the threshold's quantile {threshold_q}: the GPD says nothing there.",
-            remedy="Use tvar() on the values.",
-        )
-    if fit.xi >= 1:
-        return math.inf
-    share = math.log((1 - q) / (1 - threshold_q))
-    over = -share if abs(fit.xi) < 1e-12 else math.expm1(-fit.xi * share) / fit.xi
-    value_at_risk = threshold + fit.sigma * over
-    return (value_at_risk + fit.sigma - fit.xi * threshold) / (1 - fit.xi)

@@ -27,7 +27,7 @@ NEAR_ZERO = 1e-4  # of |tau| in units of 1/scale: below it the profile is taken 
 
 
 @njit(cache=True, inline="always")
-def _next(state: Any) -> tuple[Any, Any]:  # SplitMix64 (Steele, Lea and Flood 2014)
+def _next_state(state: Any) -> tuple[Any, Any]:  # SplitMix64 (Steele, Lea and Flood 2014)
     state = uint64(state + _GOLDEN)
     z = state
     z = uint64((z ^ (z >> _U30)) * _MIX1)
@@ -218,7 +218,7 @@ def _draw_counts(n: int, state: Any) -> Counts:
     drawn = np.zeros(n, dtype=np.int32)
     bits = state
     for _ in range((n + 1) // 2):
-        state, bits = _next(state)
+        state, bits = _next_state(state)
         drawn[np.int64(((bits >> _U32) * uint64(n)) >> _U32)] += 1
         drawn[np.int64(((bits & _LOW) * uint64(n)) >> _U32)] += 1
     if n % 2 == 1:  # one too many: take back the last
@@ -313,10 +313,10 @@ def _draw_sorted(n: int, xi: float, sigma: float, state: Any) -> Floats:
     x = np.empty(n)
     total = 0.0
     for i in range(n):
-        state, bits = _next(state)
+        state, bits = _next_state(state)
         total -= math.log(_uniform(bits))
         x[i] = total
-    state, bits = _next(state)
+    state, bits = _next_state(state)
     total -= math.log(_uniform(bits))
     for i in range(n):
         survival = math.log1p(-x[i] / total)

@@ -398,18 +398,18 @@ def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[C
 
 def _judge_over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
     """A pair that passes at the headline threshold, as the usable thresholds of the band leave it."""
-    kept = sum(_sign_of(p) == _sign_of(pair) for p in usable)
-    if kept == len(usable):
+    n_same_sign = sum(_sign_of(p) == _sign_of(pair) for p in usable)
+    if n_same_sign == len(usable):
         passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
         sentence = (
-            f"{pair.sentence} The difference keeps its sign at {kept} of {len(usable)} usable thresholds, "
+            f"{pair.sentence} The difference keeps its sign at {n_same_sign} of {len(usable)} usable thresholds, "
             f"and every gate holds at {passed}."
         )
         return dataclasses.replace(pair, sentence=sentence)
     a, b = pair.conditions
     sentence = (
         f"Can't say which of {a} and {b} has the heavier tail: every gate holds at the first threshold, but the "
-        f"difference changes its sign at others ({kept} of {len(usable)} usable ones agree)."
+        f"difference changes its sign at others ({n_same_sign} of {len(usable)} usable ones agree)."
     )
     return block_claim(pair, Blocked(gate="band", reason=""), sentence=sentence)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.texts import content_words, embed, matches_reference, statements
 
-__all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions"]
+__all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_questions"]
 
 REFUSAL = -1  # the class of all refusals and empty answers
 
@@ -210,10 +210,3 @@ def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form |
     if names and length <= max(len(content_words(n)) for n in names) and matches_reference(answer, names):
         return tuple(_words(names[0])), length <= SHORT
     return _core(claims, question), length <= SHORT
-
-
-def cluster_answers(
-    answers: Sequence[str], question: str = "", references: Sequence[str] = (), *, threshold: float = THRESHOLD
-) -> list[int]:
-    """`cluster_questions` for one question."""
-    return cluster_questions([answers], [question], [references], threshold=threshold)[0]

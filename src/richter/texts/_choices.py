@@ -13,6 +13,7 @@ from richter.texts._reply_text import answer_window, remove_thoughts
 __all__ = ["read_choice"]
 
 LETTERS = string.ascii_uppercase[:10]
+_SPACES = r" \t\r\f\v\u00a0"  # within a line: a pattern that begins at each line must not cross lines
 _QUOTES = "\"'“”‘’`"
 _OPENING = rf"[\s:：*_(\[{_QUOTES}]*"
 _ANSWER = (
@@ -25,7 +26,9 @@ _SEVERAL = r"(?:(?:\s*,\s*|\s*/\s*|\s*&\s*|\s+and\s+|\s+or\s+|\s+)[A-J])*"
 _VERB = r"(?:choose|pick|select|go with|going with|opt for|conclude(?: that it is)?)"
 _JUDGED = r"(?:is|seems|looks) (?:the )?(?:clearly )?(?:only )?(?:correct|right|best|most|true|answer)\b"
 # from the plainest statement of a choice to the weakest; each is tried on the whole reply before the next
-_LINE = re.compile(rf"(?im)^[\s*#>_]*(?:final |correct |my )*{_ANSWER}[\s*_]*[:：]{_OPENING}([A-J]{_SEVERAL}){_AFTER}")
+_LINE = re.compile(
+    rf"(?im)^[{_SPACES}*#>_]*(?:final |correct |my )*{_ANSWER}[\s*_]*[:：]{_OPENING}([A-J]{_SEVERAL}){_AFTER}"
+)
 _DECLARED = re.compile(
     rf"(?i:{_ANSWER}\W{{0,3}}\s*{_IS}{_OPENING}"
     rf"|\b(?:correct|right|best|final|proper) (?:choice|option|letter|one)(?: here)? {_IS}{_OPENING}"
@@ -39,9 +42,10 @@ _FIRST = re.compile(rf"^[\s*_#>(\[{_QUOTES}✅]*([A-J])[\s*_]*(?:[).:,\]—–-]
 _LAST = re.compile(r"\(([A-J])\)|(?<![\w/])([A-J])[.)。]?[\s*_]*$")
 _PATTERNS = (_LINE, _DECLARED, _NAMED, _FIRST, _LAST)
 _WEAK = (_NAMED, _LAST)  # what a reply that goes on may take back
-_LISTED = re.compile(r"(?m)^[\s*(>-]*([A-J])[).:](?:\s.*)?$")
-_TABLE_ROW = re.compile(r"(?m)^\s*\|.*\|\s*$")
-_OR = r"(?:\s*[,.;]?\s*(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly|also|even|option|choice|answer|it is|it's)\s+)*\(?)"
+_LISTED = re.compile(rf"(?m)^[{_SPACES}*(>-]*([A-J])[).:](?:\s.*)?$")
+_TABLE_ROW = re.compile(rf"(?m)^[{_SPACES}]*\|.*\|\s*$")
+_MAYBE = r"(?:(?:perhaps|maybe|possibly|also|even|option|choice|answer|it is|it's)\s+)*"
+_OR = rf"(?:(?:\s*[,.;])?\s*(?:\bor\b|/)\s*{_MAYBE}\(?)"
 _OR_AFTER = re.compile(rf"(?i:[).]?{_OR})([A-J])\b(?!['’]\w)")
 _OR_BEFORE = re.compile(rf"\b([A-J])\b(?i:[).]?{_OR})$")
 _RULED_OUT = re.compile(r"(?i)\s*(?:is|was|are|seems)\s+(?:not|wrong|incorrect|false|out|ruled out)\b")
@@ -51,7 +55,7 @@ _REVISED = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[!?。])\s*|(?<=[^\sA-J]\.)\s+|(?<=\w\w\.)\s+|\n+")
 _STRUCK = re.compile(r"~~.*?~~")
-_HEADING = re.compile(rf"(?im)^\s*#+\s*((?:final |correct )?{_ANSWER})\s*:?\s*\n+")
+_HEADING = re.compile(rf"(?im)^[{_SPACES}]*#+[{_SPACES}]*((?:final |correct )?{_ANSWER})\s*(?::\s*)?\n")
 _BOX = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{|\\framebox\s*\{")
 _LATEX = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|textit|mathit|mathsf|texttt)\s*\{([^{}]*)\}")
 ANSWER_KEYS = (
@@ -147,11 +151,11 @@ def _read_letters(choices: tuple[str, ...], text: str, cut: bool) -> set[str]:
         text = text.upper()
     own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
     own = _TABLE_ROW.sub("", own).strip()
-    answered = re.findall(rf"(?im)^[\s*#>_]*(?:final )?{_ANSWER}[\s*_]*[:：]\s*(.+)$", text)[-1:]
+    answered = re.findall(rf"(?im)^[{_SPACES}*#>_]*(?:final )?{_ANSWER}[\s*_]*[:：]\s*(.+)$", text)[-1:]
     options = dict(zip(LETTERS, choices, strict=False))
     for part in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
-        said = bare_text(part)
-        same = {a for a, option in options.items() if len(said) > 1 and bare_text(option) == said}
+        bare = bare_text(part)
+        same = {a for a, option in options.items() if len(bare) > 1 and bare_text(option) == bare}
         if len(same) == 1:
             return same
     for part, pattern in zip((text, text, own, own, own), _PATTERNS, strict=True):
@@ -168,26 +172,26 @@ def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[st
     last = matches[-1]
     if pattern is _LAST and (ends := _option_at_end(text, options)):
         return ends  # "It is vitamin C."
-    letters = _matched(last) | _offered_beside(text, last, options)
+    letters = _matched_letter(last) | _offered_beside(text, last, options)
     own_text = normalise(options.get(min(letters), ""))
     followed = own_text and normalise(text[last.end() :]).startswith(own_text)  # "B. Ernest Rutherford, while A ..."
     if pattern in (_FIRST, _LAST) and not followed:
         letters |= _others_in_sentence(text, last, options)
     for before in matches[:-1]:  # "The answer is B. The answer is C." is a hedge, "B. Wait, the answer is C." is not
         if pattern is _NAMED or not _REVISED.search(text[before.end() : last.end()]):
-            letters |= _matched(before) if pattern in (_DECLARED, _NAMED) else set()
+            letters |= _matched_letter(before) if pattern in (_DECLARED, _NAMED) else set()
     rest = normalise(text[last.end() :].lstrip().partition("\n")[0])
     also = {a for a, option in options.items() if rest and normalise(option) == rest}
     return letters if len(letters) > 1 or letters & also else letters | also
 
 
-def _matched(match: re.Match[str]) -> set[str]:
+def _matched_letter(match: re.Match[str]) -> set[str]:
     return set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper().replace("AND", "").replace("OR", "")))
 
 
 def _is_choice(text: str, match: re.Match[str], options: Mapping[str, str]) -> bool:
     """Whether a match names an option and neither denies it nor rules it out: "Answer: I think", "It is not A."."""
-    if options and not _matched(match) & options.keys():
+    if options and not _matched_letter(match) & options.keys():
         return False
     place = match.start(match.lastindex or 0)
     if any(_stands_within(option, text, place) for option in options.values()):

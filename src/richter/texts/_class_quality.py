@@ -2,18 +2,15 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from richter.errors import InputError
-from richter.texts._answer_classes import answer_trees
 
 __all__ = [
     "GroupingQuality",
     "PairQuality",
     "adjusted_rand",
-    "choose_threshold",
     "grouping_quality",
     "pair_quality",
     "same_mode",
@@ -100,26 +97,3 @@ def same_mode(one: Sequence[int], other: Sequence[int]) -> bool:
     modes = [max(labels, key=list(labels).count) for labels in (one, other)]
     inside = [[label == mode for label in labels] for labels, mode in zip((one, other), modes, strict=True)]
     return inside[0][inside[1].index(True)] and inside[1][inside[0].index(True)]
-
-
-class Chosen(NamedTuple):
-    """A threshold, and the quality of the classes it makes."""
-
-    threshold: float
-    quality: PairQuality
-
-
-def choose_threshold(
-    answers: Sequence[Sequence[str]],
-    questions: Sequence[str] | None,
-    pairs: Sequence[Pair],
-    *,
-    grid: Sequence[float] = tuple(np.arange(0.1, 0.7, 0.025).round(3).tolist()),
-) -> Chosen:
-    """The threshold of `cluster_questions` with the best F1 on labelled pairs, and its quality there.
-
-    Judge the choice on other questions than those it was made on.
-    """
-    trees = answer_trees(answers, questions)
-    scored = [Chosen(t, pair_quality([tree.cut(t) for tree in trees], pairs)) for t in grid]
-    return max(scored, key=lambda pair: pair.quality.f1)

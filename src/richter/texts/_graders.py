@@ -100,19 +100,19 @@ def _base(unit: str) -> tuple[str, float] | None:
     return _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s").removesuffix("."))
 
 
-def _close(said: _Quantity, wanted: _Quantity, tolerance: float | None) -> bool:
+def _close(answer: _Quantity, wanted: _Quantity, tolerance: float | None) -> bool:
     """Equal by value in the reference's unit: within `tolerance` of it, else as far as the reference was written."""
-    value = said.value
-    if said.unit and wanted.unit:
-        a, b = _base(said.unit), _base(wanted.unit)
+    value = answer.value
+    if answer.unit and wanted.unit:
+        a, b = _base(answer.unit), _base(wanted.unit)
         if a is None or b is None:
-            if said.unit != wanted.unit:
+            if answer.unit != wanted.unit:
                 return False
         elif a[0] != b[0]:
             return False
         else:
             value *= a[1] / b[1]
-    converted = value != said.value
+    converted = value != answer.value
     allowed = wanted.step if tolerance is None else tolerance * abs(wanted.value)
     if tolerance is None and converted:
         allowed = max(allowed, 0.005 * abs(wanted.value))  # "185 cm" for 6 ft 1 in
@@ -193,20 +193,22 @@ def _list(item: Item, text: str, tolerance: float | None) -> bool:
     return False
 
 
-def _same(said: Any, wanted: Any, tolerance: float | None) -> bool:
+def _same(answer: Any, wanted: Any, tolerance: float | None) -> bool:
     if isinstance(wanted, Mapping):
-        return isinstance(said, Mapping) and all(k in said and _same(said[k], v, tolerance) for k, v in wanted.items())
+        return isinstance(answer, Mapping) and all(
+            k in answer and _same(answer[k], v, tolerance) for k, v in wanted.items()
+        )
     if isinstance(wanted, list):
-        same = isinstance(said, list) and len(said) == len(wanted)
-        return same and all(_same(a, b, tolerance) for a, b in zip(said, wanted, strict=True))
-    if isinstance(wanted, bool) or wanted is None or isinstance(said, bool):
-        return said is wanted or (isinstance(said, str) and said.lower() == str(wanted).lower())
+        same = isinstance(answer, list) and len(answer) == len(wanted)
+        return same and all(_same(a, b, tolerance) for a, b in zip(answer, wanted, strict=True))
+    if isinstance(wanted, bool) or wanted is None or isinstance(answer, bool):
+        return answer is wanted or (isinstance(answer, str) and answer.lower() == str(wanted).lower())
     if isinstance(wanted, int | float):
         try:
-            return math.isclose(float(said), wanted, rel_tol=max(tolerance or 0.0, 1e-9))
+            return math.isclose(float(answer), wanted, rel_tol=max(tolerance or 0.0, 1e-9))
         except (TypeError, ValueError, OverflowError):
             return False
-    return normalise(str(said)) == normalise(str(wanted))
+    return normalise(str(answer)) == normalise(str(wanted))
 
 
 def _json(item: Item, text: str, tolerance: float | None) -> bool:

@@ -7,9 +7,9 @@ from richter.texts._choices import reference_names
 from richter.texts._normalise import normalise, plain_text
 
 _MAYBE = r"(?:(?:maybe|perhaps|possibly|probably|even|in|on|by|at|it is|it's|it was|the|an?)\s+)*"
-_BEFORE = re.compile(rf"([^\s,.;:!?()]+)\)?\s*,?\s+or\s+{_MAYBE}$")
+_BEFORE = re.compile(rf"([^\s,.;:!?()]+)\)?(?:\s*,)?\s+or\s+{_MAYBE}$")
 _NO_RIVAL = "so more less rather simply just similar other another equivalent"  # "or so", "or a similar one"
-_AFTER = re.compile(rf"[\"'’”)*_]*\s*,?\s+or\s+{_MAYBE}(?!(?:{'|'.join(_NO_RIVAL.split())})\b|,)([^\s,.;:!?()]+)")
+_AFTER = re.compile(rf"[\"'’”)*_]*(?:\s*,)?\s+or\s+{_MAYBE}(?!(?:{'|'.join(_NO_RIVAL.split())})\b|,)([^\s,.;:!?()]+)")
 
 
 def is_hedged(item: Item, text: str) -> bool:
@@ -20,13 +20,13 @@ def is_hedged(item: Item, text: str) -> bool:
     """
     names = [plain_text(name).strip() for name in reference_names(item) if name.strip()]
     words = {word for name in names for word in normalise(name).split()}
-    said = plain_text(text)
-    places = [m for name in names for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
-    return bool(places) and all(_has_rival(said, place, words) for place in places)
+    plain = plain_text(text)
+    places = [m for name in names for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", plain)]
+    return bool(places) and all(_has_rival(plain, place, words) for place in places)
 
 
-def _has_rival(said: str, place: re.Match[str], words: set[str]) -> bool:
+def _has_rival(plain: str, place: re.Match[str], words: set[str]) -> bool:
     """Whether other words than the reference's stand across an "or" from a place."""
-    before = _BEFORE.search(said[max(0, place.start() - 80) : place.start()])
-    after = _AFTER.match(said, place.end())
+    before = _BEFORE.search(plain[max(0, place.start() - 80) : place.start()])
+    after = _AFTER.match(plain, place.end())
     return any(not set(normalise(side[1]).split()) <= words for side in (before, after) if side is not None)

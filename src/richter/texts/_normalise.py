@@ -281,13 +281,17 @@ def _holds(words: list[str], wanted: list[str]) -> bool:
     return any(words[i : i + len(wanted)] == wanted for i in range(len(words) - len(wanted) + 1))
 
 
-def _loosely(words: list[str], wanted: list[str]) -> bool:
-    """Whether the words stand in this order with at most `LOOSE` others between the first and the last."""
+def _loosely(sentences: Iterable[str], wanted: list[str]) -> bool:
+    """Whether a sentence has the words in this order with at most `LOOSE` others between the first and the last."""
     core = [w for w in wanted if w not in _BETWEEN]
     if len(core) < 3 and not (len(core) == 2 and all(w.isdigit() for w in core)):
-        return False
-    starts = [i for i, word in enumerate(words) if word == core[0]]
-    return any(_in_order(words[start + 1 : start + len(core) + LOOSE], core[1:]) for start in starts)
+        return False  # before any sentence is read: most references are a word or two
+    return any(
+        _in_order(words[start + 1 : start + len(core) + LOOSE], core[1:])
+        for words in map(_reference_words, sentences)
+        for start, word in enumerate(words)
+        if word == core[0]
+    )
 
 
 def _in_order(words: list[str], wanted: list[str]) -> bool:
@@ -324,7 +328,7 @@ def _matches_loosely(answer: str, sentences: list[str], words: list[str], wanted
     """Whether an answer says a reference in other ways than its words in a row."""
     if _is_opposite(wanted):
         return _chosen_opposite(words, wanted[0])
-    if any(_loosely(_reference_words(sentence), wanted) for sentence in sentences):
+    if _loosely(sentences, wanted):
         return True
     dates = find_dates(reference)
     return len(wanted) <= 4 and bool(dates) and same_date(find_dates(answer), dates)
@@ -368,6 +372,6 @@ def _is_denied(answer: str, reference: str) -> bool:
 _OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")
 
 
-def same_date(said: list[Date], wanted: list[Date]) -> bool:
+def same_date(stated: list[Date], wanted: list[Date]) -> bool:
     """Whether a date that is said agrees with a wanted one in every part which that one states."""
-    return any(all(b is None or a == b for a, b in zip(s, w, strict=True)) for s in said for w in wanted)
+    return any(all(b is None or a == b for a, b in zip(s, w, strict=True)) for s in stated for w in wanted)

@@ -90,7 +90,9 @@ class NamedData:
     def _stated(self) -> Iterator[str]:
         for name, value in self.options.items():
             flag = f"--{name.replace('_', '-')}"
-            if isinstance(value, Mapping):
+            if isinstance(value, tuple):
+                yield from (f"{flag} {shlex.quote(one)}" for one in value)
+            elif isinstance(value, Mapping):
                 yield from (f"{flag} {measure}{'=' * bool(measure)}{x:g}" for measure, x in value.items())
             else:
                 yield flag if value is True else f"{flag} {value}"
@@ -151,12 +153,15 @@ def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:
 def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pairs: int) -> str:
     """How to settle an inconclusive pair: the only one, or of several the best two that can't be told apart."""
     ways = "add questions, or run each one several times"
+    tried = data.options.get("tried", 1)  # as many attempts divide the level as so many pairs
+    data = dataclasses.replace(data, options={name: x for name, x in data.options.items() if name != "tried"})
+    n_tests = tried * (len(waiting) if n_pairs > 1 else 1)
+    pairs = f" --pairs {n_tests}" if n_tests > 1 else ""
     if n_pairs == 1:
-        return f"{ways}: richter size {data.asked}"
+        return f"{ways}: richter size {data.asked}{pairs}"
     best = best_pair(waiting)
     first, second = best.conditions
     asked = dataclasses.replace(data, names=shlex.join(best.conditions)).asked
-    pairs = f" --pairs {len(waiting)}" if len(waiting) > 1 else ""
     return f"to tell {second} from {first}, {ways}: richter size {asked}{pairs}"
 
 

@@ -91,7 +91,7 @@ def describe_lacking(name: str, kinds: Mapping[str, int]) -> str:
     return f"{name} lacks {counted(sum(kinds.values()), 'grade')} ({parts})"
 
 
-def describe_few_shared(both: int, either: int, *, least: float, examples: Sequence[str] = ()) -> str:
+def describe_few_shared(both: int, either: int, *, least: float, examples: Sequence[str]) -> str:
     """Why two conditions share too few questions; with one of each where they share none."""
     if both == 0:
         one, two = (printable(item, limit=40) for item in examples)

@@ -277,26 +277,37 @@ def _is_other_verdict(claim: Claim, graded: GradedResult) -> bool:
 
 
 def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
-    """Whether the second condition keeps the quality at a lower cost, one-sided at `alpha`."""
-    first, second = conditions
-    intervals = [known.interval(one_sided_level(alpha)) for known in (trade.quality, trade.cost)]
-    parts = ((trade.metric.noun, trade.keeps_quality(alpha)), (trade.cost_metric.noun, trade.saves(alpha)))
-    lacking = [noun for noun, holds in parts if not holds]
-    allowed = f"{_worse_by(trade.metric, trade.margin)} than {first}{_on(trade.metric)}"
-    name = f"{second} is not {allowed}, and it is {trade.cost_metric.better_word}"
-    lead = {Verdict.VERIFIED: "", Verdict.REFUTED: "it is false that "}.get(verdict)
-    if lead is None:
-        lead = f"inconclusive ({' and '.join(lacking)}): " if lacking else "inconclusive: "
-    text = f"by the judge's grades, {lead}{name}" if trade.quality.judged else f"{lead}{name}"
-    pairs = zip((trade.quality, trade.cost), intervals, (trade.metric, trade.cost_metric), strict=True)
+    """Whether the second condition keeps the quality at a lower cost, each part one-sided at `alpha`."""
+    second = conditions[1]
+    name = f"{_describe_trade_verdict(trade, conditions, verdict, alpha)} ({count_units(trade.quality.n, 'item')})."
+    text = f"by the judge's grades, {name}" if trade.quality.judged else name
+    pairs = ((trade.metric, trade.quality), (trade.cost_metric, trade.cost))
     spans = [
         f"{metric.noun[0].upper()}{metric.noun[1:]}: "
-        + describe_span(_ratio_words(metric, known), known.estimate, interval, is_difference=True)
-        for known, interval, metric in pairs
+        + describe_span(
+            _ratio_words(metric, known), known.estimate, known.interval(one_sided_level(alpha)), is_difference=True
+        )
+        for metric, known in pairs
     ]
-    text = f"{text} ({count_units(trade.quality.n, 'item')}). {'. '.join(spans)}."
-    text = text[0].upper() + text[1:] if lead or trade.quality.judged else text
+    text = f"{text} {'. '.join(spans)}."
+    text = text if text.startswith(second) else text[0].upper() + text[1:]
     return " ".join(filter(None, (text, as_sentence(trade.quality.judged))))
+
+
+def _describe_trade_verdict(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
+    """What is shown of the second condition's quality and cost, or what is not shown yet."""
+    first, second = conditions
+    loss = f"{_worse_by(trade.metric, trade.margin)} than {first}{_on(trade.metric)}"
+    if verdict is Verdict.REFUTED:
+        faults = [f"{trade.cost_metric.worse_word} than {first}"] if trade.costs_more(alpha) else []
+        faults += [loss] if trade.loses_quality(alpha) else []
+        return f"{second} is {' and '.join(faults)}"
+    name = f"{second} is not {loss}, and it is {trade.cost_metric.better_word}"
+    if verdict is Verdict.VERIFIED:
+        return name
+    parts = ((trade.metric.noun, trade.keeps_quality(alpha)), (trade.cost_metric.noun, trade.saves(alpha)))
+    lacking = [noun for noun, holds in parts if not holds]
+    return f"inconclusive ({' and '.join(lacking)}): {name}" if lacking else f"inconclusive: {name}"
 
 
 def _ratio_words(metric: Metric, known: Evidence) -> Metric:

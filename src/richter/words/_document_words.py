@@ -143,7 +143,7 @@ def describe_rated(number: int, total: int, by: str) -> str:
     return f"{number:,} of {counted(total, 'answer')} rated by {by}"
 
 
-def describe_raters(by: str, answers: int, *, judges: Sequence[str] = (), checked: int, is_human: bool) -> str:
+def describe_raters(by: str, answers: int, *, judges: Sequence[str], checked: int, is_human: bool) -> str:
     """Whose grades the figures rest on, and who checked them; `judges` are the models that graded."""
     given = {"your file": "grades", "the source": "severities"}.get(by)
     named = describe_names(judges)

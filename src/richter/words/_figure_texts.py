@@ -44,10 +44,12 @@ def describe_difference(row: Row, level: str) -> Says:
 
 
 def describe_ranking(
-    groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, control: Any, has_bars: bool
+    groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, control: Any, has_bars: bool, n_leaders: int
 ) -> Says:
     """Which models cannot be told apart, and what the marks are."""
     together, reading = [g for g in groups if len(g) > 1], []
+    if 0 < n_leaders < len(names):
+        reading.append(f"Blue: the {'best' if n_leaders == 1 else 'leaders'}.")
     if has_bars and len(names) > 2:
         reading.append("A bar beside the names joins those that are statistically indistinguishable.")
     if control:
@@ -60,7 +62,7 @@ def describe_drawn(drawn: Sequence[str], names: Sequence[str], *, most: int) -> 
     if len(names) <= most:
         return ""
     more = [f"{name(who, limit=40)} (place {names.index(who) + 1})" for who in drawn[most:]]
-    return f"{f' Beside them: {among(more)}.' if more else ''} The numbers hold all {len(names):,} models."
+    return f"{f' Beside them: {among(more)}.' if more else ''} All {len(names):,} models are under Numbers."
 
 
 def describe_ranking_heading(noun: str, n_models: int, *, most: int, blocked_by: set[Any] | None) -> str:
@@ -324,7 +326,7 @@ def describe_screening(row: Row) -> Says:
 
 
 def describe_reliability(
-    studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int, undrawn: Sequence[str] = ()
+    studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int, undrawn: Sequence[str]
 ) -> Says:
     """Whose confidence is furthest off, and to which side; `undrawn` have one confidence only, and so no diagram."""
     reading = (
@@ -342,7 +344,7 @@ def describe_reliability(
     if not isinstance(sure, int | float) or not isinstance(right, int | float):
         return f"The furthest off is {who} ({source}): calibration error {100 * error:.1f} points.", reading
     averages = f"{100 * sure:.0f}% sure on average, right in {100 * right:.0f}%"
-    if len(known) == 1:
+    if len({k[0] for k in known}) == 1:
         return f"{who} is {averages}: calibration error {100 * error:.1f} points.", reading
     return f"The furthest off is {who}: {averages}, calibration error {100 * error:.1f} points.", reading
 
@@ -356,22 +358,6 @@ def describe_phase(rows: Sequence[Row]) -> Says:
     least = min(reached, key=lambda r: r["n"])
     labels = count(least["n"], "label")
     return f"For {least['condition']}, {labels} show miscalibration in four of five parts.", reading
-
-
-def describe_coverage(conditions: Found) -> Says:
-    """From which confidence the first condition that has a safe threshold may answer alone."""
-    safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
-    reading = "How often answers are wrong when only the most confident ones are given."
-    if not safe:
-        return "No confidence threshold is shown to be safe.", reading
-    first, found = safe[0]
-    return (
-        (
-            f"{first} may answer alone from a confidence of {number(found['threshold'])}, with under "
-            f"{percent(found['target'])} wrong."
-        ),
-        reading,
-    )
 
 
 def describe_groups(rows: Sequence[Row]) -> Says:
@@ -465,18 +451,6 @@ def describe_map(rows: Sequence[Row], ranked: Sequence[str], *, has_shared_place
             f"{'pass' if passing != 1 else 'passes'}, near each other where they are near in meaning. "
             f"The axes have no unit.{places}"
         ),
-    )
-
-
-def describe_patterns(rows: Sequence[Row]) -> Says:
-    """The first group that fails more often than the rest."""
-    top = rows[0]
-    return (
-        (
-            f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')}, "
-            f"the rest in {percent(top['low'])}."
-        ),
-        "Groups that fail more often (dot) than the rest (start of the line) in what was asked about.",
     )
 
 

@@ -20,7 +20,7 @@ def describe_gate(
     *,
     outcome: Verdict,
     is_judge_only: bool,
-    obstacles: Sequence[str] = (),
+    obstacles: Sequence[str],
 ) -> str:
     """The outcome of all requirements in one headline; with what stops the gate whatever the data show."""
     text = _describe_outcome(candidate, claims, requirements, outcome=outcome, is_judge_only=is_judge_only)

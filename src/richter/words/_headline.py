@@ -33,13 +33,15 @@ _SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 def side(claim: Claim) -> Side:
     """Whether a claim is good or bad news for what it speaks of (the second of two conditions), or neither.
 
-    A difference that was shown is better or worse by its sign and by which end of the measure is good; a requirement
-    or a limit is good news where it holds. Everything else is open, or alike where equivalence was shown.
+    A difference that was shown is better or worse by its sign and by which end of the measure is good; a requirement,
+    a limit or a trade is good news where it holds. Everything else is open, or alike where equivalence was shown.
     """
     if claim.verdict is Verdict.EQUIVALENT:
         return "alike"
     if claim.verdict not in _SHOWN or claim.estimate is None or claim.better is None:
         return "open"
+    if claim.is_trade:
+        return "better" if claim.verdict is Verdict.VERIFIED else "worse"
     asked = claim.hypothesis
     value = 0.0 if asked is None else asked.value
     if len(claim.conditions) == 1 and asked is not None and asked.relation in ("above", "below"):
@@ -87,11 +89,14 @@ def first_lines(
         claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
-    sizes = _describe_nearest_sizes(main, scale, is_board=len(conditions) > 2)
-    if len(conditions) != 2 or not main:
+    is_board = len(conditions) > 2
+    sizes = _describe_nearest_sizes(main, scale, is_board=is_board)
+    if is_board:
         own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
-        others = _describe_other_leaders(own, conditions, control) if len(conditions) > 2 else ""
+        others = _describe_other_leaders(own, conditions, control)
         return FirstLines(headline=headline, others=others, sizes=sizes)
+    if not main:
+        return FirstLines(headline=headline)
     return FirstLines(
         headline=headline,
         counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
@@ -118,15 +123,15 @@ def lines_below(first: Mapping[str, str]) -> list[str]:
 
 def best_pair(claims: Sequence[Claim]) -> Claim:
     """Of claims on one measure the one on the best two: the pair that is said first to need more questions."""
-    sign = -1 if claims[0].better == "lower" else 1
-    return max(claims, key=lambda c: sign * sum(value or 0.0 for value in c.values))
+    best = min if claims[0].better == "lower" else max
+    return best(claims, key=lambda c: sum(filter(None, c.values)))
 
 
 def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
     """What two conditions got, as everybody counts it; `changed` are the questions fixed and broken."""
     values = [v for v in claim.values if v is not None and math.isfinite(v)]
     words = measure_words(claim.measure, scale)
-    if len(values) != 2 or words.is_cost:
+    if len(values) != 2 or words.is_cost or claim.is_trade:
         return ""
     if claim.measure in ("accuracy", "error_rate"):
         return _describe_right(claim, values, changed)
@@ -138,11 +143,12 @@ def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale:
 
 
 def _describe_right(claim: Claim, values: Sequence[float], changed: tuple[int, int] | None) -> str:
-    """How many questions each got right; shares where these are not counts of the same questions."""
+    """How many questions each got right; shares where these are not counts of the same questions, as labels left them
+    after a correction."""
     first, second = claim.conditions
     low, high = values if claim.measure == "accuracy" else (1 - v for v in values)
     right = [value * claim.n for value in (low, high)]
-    if claim.apart or any(abs(x - round(x)) > 1e-6 for x in right):
+    if claim.apart or claim.labels or any(abs(x - round(x)) > 1e-6 for x in right):
         return f"{second} is right in {100 * high:.1f}% of its answers, {first} in {100 * low:.1f}%."
     more = "" if changed is None else f": {changed[0]:,} fixed, {changed[1]:,} broken"
     return f"{second} got {round(right[1]):,} of {claim.n:,} right, {first} {round(right[0]):,}{more}."
@@ -167,7 +173,7 @@ def answer(
     if len(conditions) < 2:
         return _alone(claims)
     lead = [c for c in pairs if c.primary] or pairs  # what a judge gave beside the main measure is no part of it
-    judged = next((c.judged for c in lead if c.judged and c.estimate is not None), "")
+    judged = next((c.judged for c in lead if c.judged), "")
     if judged:  # said once of the whole headline, so not again of its parts
         pairs = [dataclasses.replace(c, judged="") for c in pairs]
     if len(conditions) > 2:
@@ -220,10 +226,11 @@ def _in_order(claims: Sequence[Claim]) -> list[Claim]:
 def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
     """The main measure with its interval, then what else was shown."""
     ordered = _in_order(claims)
-    tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
+    tested = [c for c in ordered if c.interval or c.plain_interval]
     if not tested:
         return _describe_blocked_pair(ordered, first, second)
-    return f"{_describe_main(tested[0], first, second, scale)}{_describe_others(tested[1:], second, scale)}"
+    others = [] if tested[0].is_trade else tested[1:]  # a trade says what its parts show
+    return f"{_describe_main(tested[0], first, second, scale)}{_describe_others(others, second, scale)}"
 
 
 def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> str:
@@ -234,7 +241,7 @@ def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> 
 
 def _describe_main(claim: Claim, first: str, second: str, scale: Scale | None) -> str:
     """The claim on the main measure as a headline, spoken of the second condition."""
-    if " and " in claim.measure:  # a quality that is kept at a lower cost
+    if claim.is_trade:
         return claim.sentence
     words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
     assert span is not None
@@ -299,7 +306,7 @@ def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) 
 
 def _judge_mark(claims: Sequence[Claim]) -> str:
     """What stands behind a measure beside the main one that rests on a judge whom nobody has checked."""
-    return " (unchecked judge)" if any(c.judged for c in claims if c.estimate is not None) else ""
+    return " (unchecked judge)" if any(c.judged for c in claims) else ""
 
 
 def _listed(title: str, words: Sequence[str]) -> str:
@@ -348,13 +355,10 @@ def _sides_of_control(claims: Sequence[Claim], conditions: Sequence[str], contro
 def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
     """How each condition came out against the control."""
     assert control is not None
+    seen = {name: _seen_from(c, name) for c in lead if c.estimate is not None for name in c.conditions}
     found: dict[str, list[str]] = {}
-    for name in conditions:
-        claim = next((c for c in lead if set(c.conditions) == {name, control}), None)
-        if name != control:
-            found.setdefault(
-                "blocked" if claim is None or claim.estimate is None else _seen_from(claim, name), []
-            ).append(name)
+    for name in (name for name in conditions if name != control):
+        found.setdefault(seen.get(name, "blocked"), []).append(name)
     verbs = {
         "better": ("is better", "are better"), "worse": ("is worse", "are worse"),
         "alike": ("shows no practical difference", "show no practical difference"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
+from richter.records._claim import TRADES
 from richter.words._headline import describe_counts, side
 from richter.words._spans import (
     among,
@@ -33,6 +34,7 @@ Ends = tuple[float, float]
 MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
 BY_HOW_MUCH = "By how much"
 QUESTIONS = "Questions"
+SEVERE = "Severe errors"
 OTHERS = "Other measures"
 SHARED = "Graded questions"  # the line of two that are not compared
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
@@ -49,7 +51,7 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     rows = [
         (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
         ("Reason to doubt", printable(str(first.get("doubt") or ""), limit=300)),
-        ("Severe errors", describe_severe_rates(document) if is_alone else _describe_severe_shares(conditions)),
+        (SEVERE, describe_severe_rates(conditions)),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2, said=str(first.get("others") or ""))),
         (QUESTIONS, printable(str(first.get("sizes") or ""), limit=300)),
@@ -233,36 +235,22 @@ def finite_ends(claim: Document) -> Ends | None:
     return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
 
 
-def describe_severe_rates(document: Document) -> str:
-    """How often each condition is severely wrong; of many those at both ends, and the one that is right most often."""
-    conditions = document.get("conditions") or []
-    known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if is_measured(c.get("how_badly"))]
-    if not known:
-        return ""
-    what = "Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
+def describe_severe_rates(conditions: Sequence[Document]) -> str:
+    """How often each condition is severely wrong, with its interval; of many those at both ends."""
+    known = [(name(c.get("name"), limit=40), c["how_badly"]) for c in conditions if is_measured(c.get("how_badly"))]
     if len(known) > 3:
-        best = name(best_first(conditions)[0].get("name"), limit=60)
         low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
-        third = [k for k in known if k[0] == best and k not in (low, high)]
-        ends = [f"{describe_rate(v)} ({n})" for n, v in (low, high, *third)]
-        return f"From {ends[0]} to {ends[1]} of the answers{''.join(f'; {e}' for e in ends[2:])}. {what}"
-    return f"{'; '.join(f'{who}: {_describe_severe_rate(found)}' for who, found in known)}. {what}"
-
-
-def _describe_severe_shares(conditions: Sequence[Document]) -> str:
-    """How often several conditions are severely wrong, without intervals; of many those at both ends."""
-    known = [(float(c["how_badly"]["estimate"]), c) for c in conditions if is_measured(c.get("how_badly"))]
-    known.sort(key=lambda k: k[0])
-    shown = known if len(known) <= 3 else [known[0], known[-1]]
-    parts = [f"{describe_rate(c['how_badly'])} for {name(c.get('name'), limit=40)}" for _, c in shown]
-    return f"{', '.join(parts)} (share of answers of severity 3 or more)." if len(parts) > 1 else ""
+        known = [low, high]
+    parts = [_describe_severe_rate(found) + f" for {who}" * (len(conditions) > 1) for who, found in known]
+    what = "Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
+    return f"{'; '.join(parts)}. {what}" if parts else ""
 
 
 def _describe_severe_rate(found: Document) -> str:
     """One condition's rate of severe answers with its interval; of none seen the most that it may be."""
     span = finite_ends(found)
     if found["estimate"] == 0 and span is not None:
-        return f"none seen in {count(found.get('n'), 'question')}, at most {at_most(100 * span[1])}%"
+        return f"none seen in {count(found.get('n'), 'question')} (at most {at_most(100 * span[1])}%)"
     return f"{percent(found['estimate'])} {interval_words(found.get('interval'), as_percent=True)}".strip()
 
 
@@ -282,7 +270,11 @@ def describe_confidence(document: Document) -> str:
     claims = document.get("claims") or []
     rated = [(name(c.get("name"), limit=60), *confidence_verdict(c, claims), c) for c in rows]
     if len(rated) <= 3:
-        return " ".join(f"{who}: {kind}{by}{describe_averages(row['knows'], row)}." for who, kind, by, row in rated)
+        return " ".join(
+            f"{who}: {kind}{by}{describe_averages(row['knows'], row)}"
+            f"{_describe_calibration_error(row['knows']) if by.startswith(' by') else ''}."
+            for who, kind, by, row in rated
+        )
     kinds: dict[str, list[tuple[str, Document]]] = {}
     for who, kind, _, row in rated:
         kinds.setdefault(kind, []).append((who, row["knows"]))
@@ -291,6 +283,13 @@ def describe_confidence(document: Document) -> str:
         who, found = max(own, key=lambda k: float(k[1]["estimate"]))
         parts.append(f"{kind}: {len(own)} of {len(rated)}, the farthest off {who}{describe_averages(found)}")
     return ". ".join(text[:1].upper() + text[1:] for text in parts) + "."
+
+
+def _describe_calibration_error(found: Document) -> str:
+    """The calibration error with its interval; empty where nothing is shown of it."""
+    amount, ends = measure_amount(found, "ece")
+    level = _level_of(found)
+    return f", calibration error {amount} ({describe_level(level)} CI {ends})" if ends and level else ""
 
 
 def confidence_verdict(condition: Document, claims: Sequence[Document]) -> tuple[str, str]:
@@ -303,9 +302,9 @@ def confidence_verdict(condition: Document, claims: Sequence[Document]) -> tuple
     shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
     tested = any(isinstance(c.get("interval"), Mapping) for c in own)
     if ends[1] <= ABOUT_RIGHT:
-        return "about right", f", off by at most {at_most(100 * ends[1], digits=2)} points"
+        return "about right", f", off by at most {at_most(100 * ends[1])} points"
     if not shown and (tested or ends[0] <= 0):
-        return "inconclusive", f", off by anything up to {at_most(100 * ends[1], digits=2)} points"
+        return "inconclusive", f", off by anything up to {at_most(100 * ends[1])} points"
     word, off = _direction_of_confidence(found)
     return f"{'' if shown else 'seems '}{word}", f" by about {100 * off:.0f} points{'' if shown else ', not tested'}"
 
@@ -378,7 +377,7 @@ def run_title(document: Document) -> dict[str, str]:
     conditions = document.get("conditions") or []
     parts = [name(run.get("name") or "run")]
     if run.get("bench"):
-        parts.append(name(run["bench"]))
+        parts.append(name(re.split(r"[\\/]", str(run["bench"]))[-1]))
     if run.get("items"):
         parts.append(
             f"{count(run['items'], 'question')} · {_describe_compared(conditions)}"
@@ -475,7 +474,8 @@ def describe_pill(document: Document, tone: str) -> str:
     main = [c for c in pairs if c.get("primary")]
     text = words.get(tone, "") if pairs else ""
     if len(document.get("conditions") or []) > 2 and main:
-        text = f"{measure_words(str(main[0].get('measure'))).noun}: {_describe_differing(main)}"
+        noun = measure_words(str(main[0].get("measure"))).noun
+        text = f"{noun[0].upper()}{noun[1:]}: {_describe_differing(main)}"
     return f"Unchecked: {text[0].lower()}{text[1:]}" if text and is_unchecked(document) else text
 
 
@@ -514,6 +514,8 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
             values=values[::-1] if turned else values,
             n=int(claim.get("n") or 0),
             apart=False,
+            is_trade=(claim.get("family") or {}).get("method") == TRADES,
+            labels=claim.get("labels"),
             plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
         ),
         None,
@@ -603,8 +605,6 @@ def describe_condition(condition: Document) -> str:
     parts += [f"{number(condition[key])} {key}" for key in ("failed", "refused") if condition.get(key)]
     if condition.get("simulated"):
         parts.append("simulated")
-    if worst := describe_worst_group(condition):
-        parts.append(f"most often wrong in {worst}")
     return ", ".join(parts)
 
 
@@ -757,6 +757,11 @@ def describe_repeats(repeats: int) -> str:
 def describe_absent(sections: Sequence[str]) -> str:
     """What was not measured, in one line."""
     return f"Not measured: {', '.join(sections)}" if sections else ""
+
+
+def describe_rest(sections: Sequence[str]) -> str:
+    """What heads the ways to measure what was not."""
+    return f"How to measure the rest: {', '.join(sections)}"
 
 
 def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -> str:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter_audit.ascent._categories import *
     from richter_audit.ascent._clusters import *
     from richter_audit.ascent._cross import *
     from richter_audit.ascent._error_field import *
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from richter_audit.ascent._judge_answers import *
     from richter_audit.ascent._key_checks import *
     from richter_audit.ascent._outcome import *
-    from richter_audit.ascent._patterns import *
-    from richter_audit.ascent._pilot import *
     from richter_audit.ascent._planted_keys import *
     from richter_audit.ascent._population import *
     from richter_audit.ascent._portfolio import *
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from richter_audit.ascent._search_cost import *
     from richter_audit.ascent._section import *
     from richter_audit.ascent._settings import *
-    from richter_audit.ascent._simulated import *
     from richter_audit.ascent._strategy_ratio import *
     from richter_audit.ascent._summary import *
     from richter_audit.ascent._survey import *

@@ -92,10 +92,14 @@ def find_failing_groups(
         size, wrong = (membership @ np.stack([left, left & failing], axis=1).astype(np.float64)).T
         p_values = _fisher_p_values(size, wrong, int(left.sum()), int((left & failing).sum()))
         adjusted = _adjust_p_values(p_values, kind_of, smallest)
-        told = np.flatnonzero(adjusted <= 1 - level)
-        if not len(told):
+        significant = np.flatnonzero(adjusted <= 1 - level)
+        if not len(significant):
             return FailingGroups(groups=tuple(found), tested=len(groups))
-        best = told[_choose_group(p_values[told], is_place[told], (wrong[told] + 1) / (size[told] + 2))]
+        best = significant[
+            _choose_group(
+                p_values[significant], is_place[significant], (wrong[significant] + 1) / (size[significant] + 2)
+            )
+        ]
         kind, name, members = groups[best]
         own = members[left[members]]
         found.append(

@@ -88,7 +88,7 @@ class FailingSet(Result):
         """As items of a set of their own, to be asked as they failed: the paragraph and the wrong answer go along."""
         return [
             dataclasses.replace(
-                _as_asked(q.item, self.condition.style),
+                _item_as_asked(q.item, self.condition.style),
                 id=f"q{q.item.id}",
                 source=q.place or q.item.source,
                 truth={"answered": q.answer[:500], "source_text": q.text},
@@ -97,7 +97,7 @@ class FailingSet(Result):
         ]
 
 
-def _as_asked(item: Item, style: str) -> Item:
+def _item_as_asked(item: Item, style: str) -> Item:
     """An item with what its style shows alone: the style by which a set is asked follows from that."""
     if style == "cloze":
         return item

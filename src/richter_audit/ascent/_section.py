@@ -1,7 +1,7 @@
 """What the report shows of a search: its summary, its map, and the questions answered wrongly."""
 
 import dataclasses
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from richter.errors import InputError, RichterError
 from richter.records import Result, printable
 from richter.store import Place, open_ledger
 from richter_audit.ascent._failing import failing_questions
-from richter_audit.ascent._patterns import Pattern
-from richter_audit.ascent._summary import SearchSummary, read_search, search_patterns
+from richter_audit.ascent._summary import SearchSummary, read_search
 from richter_audit.ascent._survey import ErrorCluster, base_of, survey_errors
 from richter_audit.knowledge import open_base
 
@@ -62,8 +61,6 @@ class SearchResults(SearchSection):
 
     summary: SearchSummary
     name: str
-    patterns: tuple[Pattern, ...]
-    patterns_over: Literal["asked", "sample"] = "asked"
     map: tuple[Spot, ...] = ()
     clusters: tuple[ErrorCluster, ...] = ()
     map_missing: str | None = None
@@ -73,22 +70,20 @@ class SearchResults(SearchSection):
 
 def search_results(run: Place, *, level: float) -> SearchResults:
     """What a search shows; `map_missing` says why it has no map."""
-    summary, base = read_search(run), base_of(run)
-    seed = summary.settings.seed
+    summary, base = read_search(run, level=level), base_of(run)
     try:
         failing = failing_questions(run, None if base is None else open_base(base)).questions
     except InputError:  # another base lies there now
         failing = failing_questions(run).questions
     severities = _severities(run)
-    missing, survey = None, None
+    missing, survey, rng = None, None, np.random.default_rng(summary.settings.seed)
     try:
-        survey = None if base is None else survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
+        survey = None if base is None else survey_errors(run, open_base(base), rng=rng)
     except RichterError as error:
         missing = str(error)
     return SearchResults(
         summary=summary,
         name=run.name.rpartition("/")[2],
-        patterns=tuple(search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))),
         map=tuple(
             Spot(x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=_cut(p.question))
             for p in (() if survey is None else survey.points)

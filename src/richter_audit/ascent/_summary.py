@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
 from richter_audit.ascent._frame import SamplingFrame
 from richter_audit.ascent._judge_answers import Judged, read_judged
-from richter_audit.ascent._outcome import Outcome, last_answers, outcomes, row_of
-from richter_audit.ascent._patterns import Pattern, find_patterns
+from richter_audit.ascent._outcome import Outcome, last_answers, outcomes
 from richter_audit.ascent._population import PopulationRate, population_rate
 from richter_audit.ascent._questions import KeyCheck, read_key_check
 from richter_audit.ascent._settings import SearchSettings
@@ -22,7 +21,7 @@ from richter_audit.ascent._tasks import Task, read_archive
 from richter_audit.ascent._trails import Trail, follow
 from richter_audit.knowledge import KnowledgeBase
 
-__all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
+__all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "summarise"]
 
 
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
@@ -130,10 +129,10 @@ class SearchSummary(Result):
         return steps | {"answers": [n for n, _ in self.asked], "errors_found": [wrong for _, wrong in self.asked]}
 
 
-def read_search(run: RunLike) -> SearchSummary:
+def read_search(run: RunLike, *, level: float = 0.95) -> SearchSummary:
     """The summary of a run folder."""
     with open_ledger(run) as ledger:
-        return summarise(ledger)
+        return summarise(ledger, level=level)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,21 +315,6 @@ def search_failing(run: RunLike) -> dict[int, bool]:
     """Whether each paragraph that a run finished asking about fails (its error exceeds xi)."""
     search = read_search_records(run)
     return {row: error > search.settings.xi for row, error in search.known_errors.items()}
-
-
-def search_patterns(
-    run: RunLike, *, over: Literal["asked", "sample"] = "asked", level: float = 0.95, rng: np.random.Generator
-) -> list[Pattern]:
-    """What the failing paragraphs of a run have in common: over all that was asked about, or the random sample alone.
-
-    Over what was asked the contrasts describe the search's own choice; over the sample they hold for the base.
-    """
-    search = read_search_records(run)
-    attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in search.items.values()}
-    rows = search.finished_sample if over == "sample" else search.outcomes
-    errors = {row: search.known_errors[row] for row in rows if row in search.known_errors}
-    contrasts = [{"category": search.outcomes[row].category, **attributes[row]} for row in errors]
-    return find_patterns(list(errors.values()), contrasts, level=level, rng=rng)
 
 
 def effective_number(counts: Iterable[int]) -> float | None:

@@ -47,7 +47,7 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     if not len(seen) or len(free) <= count:
         return [int(row) for row in rng.permutation(free)[:count]]
     failing = np.array([row for row in seen if field.errors[int(row)] > FAILS], dtype=np.int64)
-    scale, noise = _fitted(field, seen)
+    scale, noise = _fit_kernel(field, seen)
     if len(seen) > LEARNT:
         seen = rng.choice(seen, LEARNT, replace=False)
     y = _errors(field, seen)
@@ -177,7 +177,7 @@ def _factor(kernel: Floats, noise: float) -> Floats:
     return np.asarray(cholesky(noisy, lower=True, overwrite_a=True, check_finite=False))
 
 
-def _fitted(field: Field, seen: Rows) -> tuple[float, float]:
+def _fit_kernel(field: Field, seen: Rows) -> tuple[float, float]:
     """The scale and the noise of the highest marginal likelihood, on what was seen when it last had grown by a quarter.
 
     They move little from step to step, and the choice is most of a step's cost; which rows it is made on depends on

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter_audit.bench._dataset_card import *
     from richter_audit.bench._facts_benchmark import *
     from richter_audit.bench._gazetteer import *
     from richter_audit.bench._item_sets import *

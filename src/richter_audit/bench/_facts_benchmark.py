@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from richter.errors import InputError, StorageError
 from richter.records import Item, Result
@@ -25,7 +25,7 @@ from richter_audit.bench._regions import regions
 from richter_audit.bench._text_order import order_by_hash
 from richter_audit.bench._world import World
 
-__all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
+__all__ = ["DOMAINS", "CellPlace", "FactsBench", "build_facts", "cached_facts", "cell_of"]
 
 DOMAINS = {
     "cities": cities,
@@ -84,9 +84,7 @@ def build_facts(
     """Build the facts benchmark: `items` questions, balanced over the domains and 5 tiers to within one.
 
     The items are the first `items` of one sequence that depends on the seed, the domains and the versions of the data
-    packages alone: a smaller benchmark is the beginning of a larger one. Position j belongs to domain j mod 8 and
-    tier j mod 5, which visits all 40 cells before it comes back (8 and 5 have no common divisor, nor has 5 with any
-    number of domains but 5, where the tiers go on after each round of the domains).
+    packages alone: a smaller benchmark is the beginning of a larger one.
     """
     if items < 1:
         raise InputError(f"--items {items} is not a number of items.", remedy="Ask for at least 1.")
@@ -102,7 +100,7 @@ def build_facts(
             streams[d, tier] = _draw(name, own, seed, prompts)
     built: list[Item] = []
     for j in range(items):
-        d, tier = j % len(names), (j if len(names) % TIERS else j // len(names)) % TIERS
+        d, tier = cell_of(j, len(names))
         item = next(streams[d, tier], None)
         if item is None:
             raise InputError(
@@ -111,6 +109,21 @@ def build_facts(
             )
         built.append(item)
     return FactsBench(items=tuple(built), world=world, seed=seed, versions=versions)
+
+
+class CellPlace(NamedTuple):
+    """A domain and a tier by their numbers from 0."""
+
+    domain: int
+    tier: int
+
+
+def cell_of(j: int, domains: int) -> CellPlace:
+    """The cell of position j: domain j mod 8 and tier j mod 5, which visits all 40 cells before it comes back.
+
+    Where 5 divides the number of domains the tiers go on after each round of the domains.
+    """
+    return CellPlace(j % domains, (j if domains % TIERS else j // domains) % TIERS)
 
 
 def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Iterator[Item]:

@@ -138,8 +138,10 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     from richter.interop._files import read_frame  # polars is not loaded for JSONL
 
     frame = read_frame(path, text=True)  # the reference 007 is not 7, nor is "true" a truth value
-    spelt = {new: old for old, new in reversed(SPELT.items()) if old in frame.columns and new not in frame.columns}
-    frame = frame.rename({old: new for new, old in spelt.items()})  # of several spellings the first
+    other_names = {
+        new: old for old, new in reversed(SPELT.items()) if old in frame.columns and new not in frame.columns
+    }
+    frame = frame.rename({old: new for new, old in other_names.items()})  # of several spellings the first
     if "id" not in frame.columns and "prompt" in frame.columns:
         frame = frame.with_row_index("id", offset=1)
     missing = [name for name in REQUIRED if name not in frame.columns]

@@ -168,7 +168,7 @@ def search_questions(
             plan = ascent.estimate_questions(base, writer, **most)
             out.print(
                 f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
-                f"paragraphs that have no question, until {budget} is used."
+                "paragraphs that have no question" + (f", until {budget} is used." if budget.is_limited else ".")
             )
             calls.say_prices(out)
             write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)

@@ -1,4 +1,4 @@
-"""`richter bench`: build and inspect item sets."""
+"""`richter bench`: build sets of questions, have them written, and show them."""
 
 import hashlib
 import json
@@ -6,46 +6,49 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 
-from richter.cli._io import PLAIN, console, grid, progress_console, publish, write_json
+from richter.cli._io import PLAIN, console, grid, progress_console, write_json
 from richter.errors import StorageError
+from richter.models import resolve
 from richter.records import Item, printable
 from richter.store import write_file
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._progress import price_at_most
 
 
 def bench(
     source: str,
     output: Path | None,
-    to: str,
     items: int,
     seed: int,
+    generators: tuple[str, ...],
+    checker: str | None,
+    domains: tuple[str, ...],
+    calls: Calls,
     examples: int,
-    name: str | None,
-    force: bool,
     json_path: str | None,
-    **card: Any,
 ) -> None:
-    """Build the facts benchmark, or show, export or describe a set of questions."""
+    """Build the facts benchmark, have one written, or show a set of questions."""
     file = Path(source)
+    if source == "written" and not file.exists():
+        _write_bench(items, domains, generators, checker, calls, output, json_path)
+        return
     if source == "facts" and not file.exists():
-        if output is None or to != "items":
+        if output is None:
             raise click.UsageError("Build it first: richter bench facts -o facts.jsonl.")
         _build_facts(items, seed, output, json_path)
-    elif output is None:
-        _show(file, examples, json_path)
-    elif to == "card":
-        _write_card(file, output, json_path, name=name, force=force, **card)
+    elif output is not None:
+        raise click.UsageError(f"{source} is shown, not written: -o is for facts.")
     else:
-        _export(file, to, output, name, force, json_path)
+        _show(file, examples, json_path)
 
 
 def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> None:
     """Build the facts benchmark: 8 domains, 5 tiers, free-form prompt and four options for every item."""
-    from richter_audit.bench import BUILD, beside, build_facts, pack, write_items
+    from richter_audit.bench import beside, build_facts, pack, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
         raise StorageError(f"{output.parent} is not a folder.", remedy="Make it, or choose another place.")
@@ -57,12 +60,63 @@ def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> 
     sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
     note = {"benchmark": "facts", **built.to_dict(), **sha256}
     stem = output.name.split(".")[0]
-    write_file(output.with_name(f"{stem}{BUILD}"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_file(output.with_name(f"{stem}.build.json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
     out = console(json_path)
     out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
     out.print(f"SHA-256 {sha256['sha256']}")
     out.print("From " + ", ".join(f"{name} {version}" for name, version in sorted(built.versions.items())) + ".")
     write_json({**built.to_dict(), **sha256, "output": str(output), "gazetteer": str(grader)}, json_path)
+
+
+def _write_bench(
+    items: int,
+    domains: tuple[str, ...],
+    generators: tuple[str, ...],
+    checker: str | None,
+    calls: Calls,
+    output: Path | None,
+    json_path: str | None,
+) -> None:
+    """Have a benchmark written and checked by models, or say what it costs."""
+    from richter_audit.bench import BUILD, write_items
+    from richter_audit.stages import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
+
+    if not generators or checker is None or (output is None and not calls.dry_run):
+        raise click.UsageError("Name who writes, who checks, and the file: --generator, --checker and -o.")
+    order = BenchOrder(
+        items=items,
+        domains=domains or PAPER_DOMAINS,
+        writers=tuple(resolve(name).name for name in generators),
+        checker=resolve(checker).name,
+    )
+    if calls.dry_run or output is None:
+        plan = estimate_bench(order, calls.prices)
+        out = publish({"dry_run": plan}, json_path)
+        out.print(
+            f"About {plan.calls:,} calls if a quarter of the questions fails. At most {plan.calls_most:,} calls "
+            f"({price_at_most(plan.money_usd_most)}).",
+            soft_wrap=True,
+        )
+        calls.say_prices(out)
+        return
+    told, stem = progress_console(), output.name.split(".")[0]
+    with calls.opened(None) as asked:
+        written = write_bench(
+            output.with_name(f"{stem}.run"), order, tell=lambda line: told.print(line, soft_wrap=True), **asked
+        )
+    write_items(written.items, output)
+    note = json.dumps({"benchmark": "written", **written.to_dict()}, indent=2, ensure_ascii=False)
+    write_file(output.with_name(f"{stem}{BUILD}"), f"{note}\n")
+    out = publish({**written.to_dict(), "output": str(output)}, json_path)
+    out.print(f"{len(written.items):,} of {items:,} questions in {output}.", soft_wrap=True)
+    if written.rejected:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in written.reasons.items())
+        out.print(f"Rejected: {reasons}. {stem}{BUILD} lists them.", soft_wrap=True)
+    if written.missing:
+        short = ", ".join(f"{count:,} of {printable(cell, limit=60)}" for cell, count in written.missing.items())
+        out.print(f"Missing: {short}.", soft_wrap=True)
+    if written.stopped is not None:
+        raise written.stopped
 
 
 def _show(file: Path, examples: int, json_path: str | None) -> None:
@@ -116,24 +170,3 @@ def _print_examples(out: Console, items: Sequence[Item]) -> None:
     for item in items:
         head = f"[{item.domain}, tier {item.tier}, {item.form}] "
         out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
-
-
-def _write_card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:
-    """Write an item set as a data set that others can cite and load."""
-    from richter_audit.bench import read_items, write_card
-
-    made = write_card(read_items(file), file, output, **options)
-    out = publish(made, json_path, inputs=[file])
-    out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
-    for path, sha256 in made["sha256"].items():
-        out.print(f"  {sha256}  {path}")
-
-
-def _export(file: Path, to: str, output: Path, name: str | None, force: bool, json_path: str | None) -> None:
-    """Write an item set for promptfoo, Inspect or pytest."""
-    from richter_audit.bench import read_items, write_set
-
-    items = read_items(file)
-    files = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
-    out = publish({"files": files, "items": len(items)}, json_path, inputs=[file])
-    out.print(f"{len(items):,} items for {to}: {', '.join(map(str, files))}.")

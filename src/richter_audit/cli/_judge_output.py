@@ -9,9 +9,9 @@ from rich.console import Console
 from richter.cli._agreement_output import print_agreement, print_judges
 from richter.cli._io import PLAIN, console, grid, split_names, write_json
 from richter.errors import InputError
-from richter.interop import RatingKind, export_table
+from richter.interop import export_table
 from richter.ratings import SelfJudging
-from richter.records import Condition, counted, printable
+from richter.records import Condition, RatingKind, counted, printable
 from richter.store import Place
 from richter.tables import ReadOptions, read_tables, scores_table
 from richter_audit.ascent import failing_items

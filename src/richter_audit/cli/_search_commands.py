@@ -62,7 +62,8 @@ from richter_audit.cli._call_options import call_options
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
-    help="Of an answer, at first: see --most-tokens. [default: 256, with --pilot 1024]",
+    default=256,
+    help="Of an answer, at first: see --most-tokens.",
 )
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
 @click.option("--checker", help="A model that reads again what the generator writes; the generator unless given.")
@@ -73,24 +74,16 @@ from richter_audit.cli._call_options import call_options
     type=click.Path(path_type=Path),
     help="For --strategy tasks: the folder of the model that made the base's vectors, unless that was WordLlama.",
 )
-@click.option("--pilot", is_flag=True, help="Ask 100 questions first: would a search find more than asking at random?")
-@click.option("--paragraphs", type=click.IntRange(40), default=400, help="With --pilot: of the search to come.")
-@call_options(
-    "3000calls, 2Mtok or 5usd, over the whole run. With --pilot 110calls unless given.", parallel=True, engine=True
-)
+@call_options("3000calls, 2Mtok or 5usd, over the whole run.", parallel=True, engine=True)
 @json_option
 def search_run() -> None:
     """Find where a model fails, under a budget, by following its errors through a knowledge base.
 
     Everything goes into the folder RUN. The same command again resumes, in the middle of a step too.
 
-    A search gains where neighbours fail alike. --pilot asks 4 questions in each of 25 neighbourhoods. It says how far
-    they do (the intraclass correlation), whether that is more than chance, and what a search would gain.
-
     \b
     Examples:
       richter search base facts -o facts.kb
-      richter search run first --model smollm2 --kb facts.kb --pilot
       richter search run one --model smollm2 --kb facts.kb --budget 3000calls
       richter search run rnd --model smollm2 --kb facts.kb --budget 3000calls --strategy random
       richter search run two --model openai/gpt-4o-mini --kb wiki.kb --budget 5usd
@@ -101,8 +94,6 @@ def search_run() -> None:
 @click.argument("runs", nargs=-1, required=True, type=run_place, metavar="RUN ..")
 @click.option("--categories", type=click.IntRange(0), default=10, help="Category rates shown.")
 @click.option("--failing", type=click.IntRange(0), default=12, help="Failing questions shown.")
-@click.option("--patterns", type=click.IntRange(0), default=8, help="Contrasts shown.")
-@click.option("--over", type=click.Choice(["asked", "sample"]), default="asked", help="What contrasts cover.")
 @click.option(
     "--kb", "base_path", type=click.Path(path_type=Path), help="The base that was searched, if it lies elsewhere now."
 )

@@ -1,27 +1,21 @@
-"""What `richter search run` prints: a search, or the pilot of one."""
+"""What `richter search run` prints."""
 
-import dataclasses
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import click
-import numpy as np
 
-from richter.cli._io import console, progress_console, publish, write_json
+from richter.cli._io import console, progress_console, write_json
 from richter.models import resolve
 from richter.records import Decoding
 from richter.store import Place
 from richter.texts import open_embedder
 from richter_audit import ascent
 from richter_audit.cli._calls import Calls
-from richter_audit.cli._search_show_output import print_search, say_keys
+from richter_audit.cli._search_show_output import print_search
 from richter_audit.knowledge import open_base, usual_retrieval
-from richter_audit.stages import ask_run, name_conditions
-
-PILOT_TOKENS, SEARCH_TOKENS = 1024, 256  # of an answer, unless given
-PILOT_BUDGET = "110calls"
-PILOTED = ("portfolio", "modes", "sea", "bayes")
+from richter_audit.stages import name_conditions
 
 
 def search_run(
@@ -35,9 +29,7 @@ def search_run(
     retrieval: str | None,
     steps: int | None,
     testee_budget: int | None,
-    max_tokens: int | None,
-    pilot: bool,
-    paragraphs: int,
+    max_tokens: int,
     generator: str | None,
     checker: str | None,
     judge: str | None,
@@ -45,11 +37,7 @@ def search_run(
     json_path: str | None,
     **settled: Any,
 ) -> None:
-    """Search a base for errors of a model, or ask a pilot; print and write the summary."""
-    if pilot:
-        asked = {"max_tokens": max_tokens or PILOT_TOKENS, "seed": settled["seed"], "strategy": settled["strategy"]}
-        _ask_pilot(run, model, base_path, paragraphs, style=style, calls=calls, json_path=json_path, **asked)
-        return
+    """Search a base for errors of a model; print and write the summary."""
     if calls.limit is None and testee_budget is None:
         raise click.UsageError("Give --budget: 3000calls, 2Mtok or 5usd; or --testee-budget 3000.")
     base = open_base(base_path)
@@ -57,7 +45,7 @@ def search_run(
     settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
     writer, checker, judge = (resolve(name).name if name else None for name in (generator, checker, judge))
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
-    decoding = Decoding(max_tokens=max_tokens or SEARCH_TOKENS)
+    decoding = Decoding(max_tokens=max_tokens)
     (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
     out = console(json_path)
     if calls.dry_run:
@@ -100,38 +88,6 @@ def search_run(
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {quote(str(run))}", style="dim")
     write_json(summary, json_path)
-
-
-def _ask_pilot(
-    run: Place,
-    model: str,
-    base_path: Path,
-    paragraphs: int,
-    *,
-    strategy: str,
-    style: str | None,
-    max_tokens: int,
-    calls: Calls,
-    seed: int,
-    json_path: str | None,
-) -> None:
-    """Ask some questions of each of some neighbourhoods; print and write what a search would gain."""
-    if strategy not in PILOTED:
-        raise click.UsageError(f"--pilot is for the strategies {', '.join(PILOTED)}.")
-    if calls.dry_run:
-        raise click.UsageError("A pilot is at most 110 calls: it has no --dry-run.")
-    calls = dataclasses.replace(calls, limit=calls.limit or PILOT_BUDGET)
-    base, rng = open_base(base_path), np.random.default_rng(seed)
-    settings = ascent.SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
-    planned = ascent.plan_pilot(base, settings, rng=rng)
-    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
-    (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
-    with calls.opened() as asked:
-        ask_run(run, planned.items(), [condition], **asked)
-    found = ascent.score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
-    out = publish(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
-    out.print(str(found), soft_wrap=True)
-    say_keys(out, base_path)
 
 
 def _step_line(step: ascent.StepSummary) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from rich.console import Console
 from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
-from richter.records import Interval, counted, printable
+from richter.records import counted, printable
 from richter.store import Place, open_ledger
 from richter.words import describe_base_rate
 from richter_audit import ascent
@@ -41,8 +41,6 @@ def search_show(
     categories: int,
     failing: int,
     base_path: Path | None,
-    patterns: int,
-    over: Literal["asked", "sample"],
     map_path: Path | None,
     level: float,
     json_path: str | None,
@@ -57,22 +55,18 @@ def search_show(
     print_search(summary, json_path, table=True)
     folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None
-    rates = ascent.search_categories(run, base, level=level) if base else summary.by_category
-    rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
+    rows = sorted(summary.by_category.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
         told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
         out.print(grid(f"category|asked|paragraphs|error rate|{100 * level:.4g}% interval", told))
     shown = ascent.failing_questions(run, base, confirmed=False)
     _print_failing(out, shown, failing)
-    found = ascent.search_patterns(run, over=over, level=level, rng=np.random.default_rng(summary.settings.seed))
-    _print_patterns(out, found[:patterns], over, level)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
     if shown.questions:
         out.print(f"Next: richter search export {quote(str(run))} -o regressions.jsonl", style="dim", soft_wrap=True)
     write_json(
         summary.to_dict()
-        | {"by_category": rates, "failing": shown.questions}
-        | {"patterns": {"over": over, "found": found}, "prediction": prediction}
+        | {"failing": shown.questions, "prediction": prediction}
         | (survey.to_dict() if survey else {"map": None, "clusters": None})
         | {"not_computed": missing},
         json_path,
@@ -178,21 +172,6 @@ def _cluster_cells(cluster: ascent.ErrorCluster) -> list[str]:
     shared = {"place": cluster.name, "word": f"the word “{cluster.name}”", "neighbours": "similar texts"}[cluster.kind]
     words = printable(", ".join(term.term for term in cluster.terms), limit=60)
     return [printable(shared, limit=48), *cells("{r.asked}|{r.paragraphs}|{r.p_value:.2g}", cluster), words]
-
-
-def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str, level: float) -> None:
-    if not patterns:
-        return
-    where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
-    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at {100 * (1 - level):.3g}%):")
-    figures = "{r.paragraphs}|{r.error:.0%}|{r.error_of_others:.0%}|{r.adjusted_p_value:.3f}"
-    named = [(printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60), p) for p in patterns]
-    rows = ([name, *cells(figures, p)] for name, p in named)
-    out.print(grid("group|paragraphs|wrong|others|adjusted p", rows))
-
-
-def _level(interval: Interval | None) -> str:
-    return "" if interval is None else f"{100 * interval.level:.4g}%"
 
 
 def _rate_cells(rate: ascent.PopulationRate) -> tuple[str, str]:

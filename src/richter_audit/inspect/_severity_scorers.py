@@ -11,7 +11,7 @@ from pathlib import Path
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean
+from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, tail_mean
 from richter.plugins.inspect._sample_item import item_of
 from richter.ratings import rubric, snap
 from richter.records import Answer, Condition
@@ -26,7 +26,7 @@ __all__ = ["panel", "severity"]
 JUDGE_SLOTS, JUDGE_CONTEXT = 4, 2048  # of a local judge
 
 # one way to count for both scorers, over all epochs
-METRICS = [error_rate(), mean_severity(), severity_rate(), tail_mean(), slope_b()]
+METRICS = [error_rate(), mean_severity(), severity_rate(), tail_mean()]
 
 
 def _answer(state: TaskState) -> Answer:

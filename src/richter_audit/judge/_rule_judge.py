@@ -250,7 +250,7 @@ class RuleJudge:
     ) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
         values = [written for _, written in numbers(lead, item.prompt)[:4] if claims_code(lead, written)]
-        if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*[\d.+-]+\W*$", lead):
+        if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*\d(?:[\d.+-]*\d)?\W*$", lead):
             values = []
         if kind == "zone" and re.search(r"\b(UTC|GMT)\b", lead):
             return _score(OTHER_OF_KIND, "error", "format", "It gives an offset from UTC, not an identifier.")

@@ -106,7 +106,7 @@ def _package(name: str) -> Any:
         raise Unreadable(f"needs {name.split('.')[0]} (pip install 'richter[docs]')") from error
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
         if data.startswith(mark):
             try:
@@ -121,7 +121,7 @@ def _decoded(data: bytes) -> str:
 
 def _text(data: bytes) -> Page:
     page = Page()
-    for part in re.split(r"\n\s*\n", _decoded(data)):
+    for part in re.split(r"\n\s*\n", _decode(data)):
         page.add(part)
     return page
 
@@ -129,7 +129,7 @@ def _text(data: bytes) -> Page:
 def _markdown(data: bytes) -> Page:
     from markdown_it import MarkdownIt
 
-    page, text = Page(), _decoded(data)
+    page, text = Page(), _decode(data)
     front = _FRONT_MATTER.match(text)
     if front:
         title = re.search(r"(?m)^title\s*[:=]\s*[\"']?(.+?)[\"']?\s*$", front[0])
@@ -182,7 +182,7 @@ _ASIDE = re.compile(
 def _html(data: bytes) -> Page:
     parser = _package("selectolax.lexbor").LexborHTMLParser
     try:
-        tree = parser(data if re.search(rb"charset", data[:2048], re.I) else _decoded(data))
+        tree = parser(data if re.search(rb"charset", data[:2048], re.I) else _decode(data))
     except (ValueError, RuntimeError, UnicodeError) as error:
         raise Unreadable("no HTML that can be read") from error
     page, title = Page(), tree.css_first("title")
@@ -331,7 +331,7 @@ def _rst(data: bytes) -> Page:
         "warning_stream": io.StringIO(),
         "_disable_config": True,
     }
-    text = re.sub(r":[\w:+-]+:`([^`<]+?)(?:\s*<[^>]*>)?`", r"\1", _decoded(data))  # roles of Sphinx
+    text = re.sub(r":[\w:+-]+:`([^`<]+?)(?:\s*<[^>]*>)?`", r"\1", _decode(data))  # roles of Sphinx
     try:
         tree = core.publish_doctree(text, settings_overrides=settings)
     except MemoryError:

@@ -73,14 +73,14 @@ class _Chunker:
             self._done[-1][1].extend(self._held)
         elif self._count >= SHORTEST:
             self._close()
-        return [_joined(place, pieces) for place, pieces in self._done]
+        return [_join_pieces(place, pieces) for place, pieces in self._done]
 
     def _close(self) -> None:
         self._done.append((self._place, self._held))
         self._held, self._count = [], 0
 
 
-def _joined(place: str, pieces: list[tuple[Path, str]]) -> Chunk:
+def _join_pieces(place: str, pieces: list[tuple[Path, str]]) -> Chunk:
     """A paragraph under the title path that its pieces share; where they stand in several sections, each is named."""
     shared = functools.reduce(_shared_path, (path for path, _ in pieces))
     texts = []

@@ -58,8 +58,8 @@ def prepare(
 ) -> Prepared:
     """Read a block's documents and embed them. Where every paragraph is `known`, none will be kept or is embedded."""
     read = [parse(piece) for piece in pieces]
-    full = [(d, kept) for d in read if (kept := [p for p in d.paragraphs if p.text.strip()])]
-    flat = [(i, p) for i, (_, kept) in enumerate(full) for p in kept]
+    full = [(d, paragraphs) for d in read if (paragraphs := [p for p in d.paragraphs if p.text.strip()])]
+    flat = [(i, p) for i, (_, paragraphs) in enumerate(full) for p in paragraphs]
     keys = [key_of(p.text) for _, p in flat]
     new = any(key not in known for key in keys)
     return Prepared(

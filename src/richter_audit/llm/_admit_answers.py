@@ -33,8 +33,8 @@ def admit(given: Answer) -> tuple[Answer, bytes]:
     )
     if answer == given:
         return answer, b""
-    kept = dataclasses.asdict(dataclasses.replace(given, alternatives=()))
-    return answer, json.dumps(kept, default=ascii).encode()  # ASCII keeps every character
+    raw = dataclasses.asdict(dataclasses.replace(given, alternatives=()))
+    return answer, json.dumps(raw, default=ascii).encode()  # ASCII keeps every character
 
 
 def _text(value: Any) -> str:

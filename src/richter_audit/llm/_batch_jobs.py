@@ -19,6 +19,7 @@ from richter.models._prices import Price, price_of
 from richter.models._providers import resolve
 from richter.records import Answer, Decoding, call_key
 from richter.store import Ledger
+from richter_audit.llm._batch_results import BatchResults
 from richter_audit.llm._model import Message, TryAgain
 
 __all__ = ["BATCH_CONCURRENCY", "BatchModel", "BatchProvider", "batch_price", "can_batch", "open_batches"]
@@ -64,11 +65,11 @@ class BatchProvider(Protocol):
     async def look(self, job: str) -> JobState:
         """How far a job is."""
 
-    async def rows(self, job: str) -> tuple[dict[str, Any], bool]:
-        """What a job brought, by request, and whether all of it could be read."""
+    async def results(self, job: str, keys: set[str]) -> BatchResults:
+        """What a job brought for these requests."""
 
-    def read(self, row: Any, body: Mapping[str, Any]) -> Answer:
-        """The answer in one row; raises as `Model.ask` does."""
+    def read(self, line: bytes, body: Mapping[str, Any]) -> Answer:
+        """The answer in one line of the results; raises as `Model.ask` does."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -84,14 +85,14 @@ class _Job:
     keys: list[str]
     id: str = ""
     is_gone: bool = False  # the provider never took it, or has lost it
-    results: "asyncio.Task[_Results] | None" = None
+    outcome: "asyncio.Task[_Outcome] | None" = None
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
-class _Results:
-    """The rows of a job, or why it has none."""
+class _Outcome:
+    """The results of a job, or why it has none."""
 
-    rows: dict[str, Any] = dataclasses.field(default_factory=dict)
+    lines: BatchResults = dataclasses.field(default_factory=BatchResults)
     failure: str = ""
     maybe_billed: bool = False
 
@@ -113,7 +114,7 @@ class BatchModel:
         self._waiting: dict[str, tuple[dict[str, Any], asyncio.Future[_Job]]] = {}
         self._flusher: asyncio.Task[None] | None = None
         self._arrived_at = 0.0
-        self._tasks: set[asyncio.Task[_Results]] = set()
+        self._tasks: set[asyncio.Task[_Outcome]] = set()
 
     async def resume(self) -> set[str]:
         """Find the jobs of earlier sessions; the keys of the calls that they have sent."""
@@ -141,13 +142,13 @@ class BatchModel:
         job = self._sent.pop(key, None)
         if job is None:
             job = await self._join(key, body)
-        results = await asyncio.shield(self._follow(job))
-        if results.failure:
-            raise TryAgain(results.failure, maybe_billed=results.maybe_billed)
-        row = results.rows.pop(key, None)
-        if row is None:
+        outcome = await asyncio.shield(self._follow(job))
+        if outcome.failure:
+            raise TryAgain(outcome.failure, maybe_billed=outcome.maybe_billed)
+        line = outcome.lines.take(key)
+        if line is None:
             raise TryAgain("the batch job came back without this request", maybe_billed=True)
-        return dataclasses.replace(self._provider.read(row, body), latency_s=None)
+        return dataclasses.replace(self._provider.read(line, body), latency_s=None)
 
     async def _join(self, key: str, body: dict[str, Any]) -> _Job:
         """Wait for the job that takes a request along."""
@@ -187,31 +188,31 @@ class BatchModel:
             if not sent.done():
                 sent.set_result(job)
 
-    def _follow(self, job: _Job, bodies: Mapping[str, dict[str, Any]] | None = None) -> "asyncio.Task[_Results]":
-        if job.results is None:
-            job.results = asyncio.create_task(self._run(job, bodies or {}))
-            self._tasks.add(job.results)
-        return job.results
+    def _follow(self, job: _Job, bodies: Mapping[str, dict[str, Any]] | None = None) -> "asyncio.Task[_Outcome]":
+        if job.outcome is None:
+            job.outcome = asyncio.create_task(self._run(job, bodies or {}))
+            self._tasks.add(job.outcome)
+        return job.outcome
 
-    async def _run(self, job: _Job, bodies: Mapping[str, dict[str, Any]]) -> _Results:
+    async def _run(self, job: _Job, bodies: Mapping[str, dict[str, Any]]) -> _Outcome:
         """Send a job if it is new, wait until it has ended, and read what it brought."""
         if not job.id:
             self._note(job)
             reason = await self._submit(job, bodies)
             self._note(job)
             if job.is_gone:
-                return _Results(failure=reason)
+                return _Outcome(failure=reason)
         looks = 0
         while not (state := await self._steadily(self._provider.look, job.id)).ended:
             await asyncio.sleep(min(self._poll_s, 0.5 * 2.0 ** min(looks, 10)))  # small jobs end soon
             looks += 1
         if state.failure:
-            return _Results(failure=f"the batch job failed: {state.failure}", maybe_billed=state.maybe_billed)
+            return _Outcome(failure=f"the batch job failed: {state.failure}", maybe_billed=state.maybe_billed)
         for _ in range(BROKEN_DOWNLOADS):
-            rows, is_whole = await self._steadily(self._provider.rows, job.id)
-            if is_whole and all(key in rows for key in job.keys):
+            lines = await self._steadily(self._provider.results, job.id, set(job.keys))
+            if lines.has_all(job.keys):
                 break  # else it may have been cut off on its way
-        return _Results(rows={key: rows[key] for key in job.keys if key in rows})
+        return _Outcome(lines=lines)
 
     async def _submit(self, job: _Job, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Send a job, and look for it where nobody knows whether it arrived; why it did not."""
@@ -293,20 +294,6 @@ def open_batches(
     from richter_audit.llm._batch_openai import OpenAIBatches
 
     return BatchModel(spec.name, OpenAIBatches(spec, price=price, timeout_s=timeout_s), ledger, **waits)
-
-
-def read_rows(content: bytes, name: str) -> tuple[dict[str, Any], bool]:
-    """The rows of a file of JSON lines by the field that names them, the first of each; whether all could be read."""
-    rows, is_whole = dict[str, Any](), True
-    for line in content.splitlines():
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            rows.setdefault(str(row[name]), row)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            is_whole = False
-    return rows, is_whole
 
 
 def chat_only_error(name: str) -> ModelError:

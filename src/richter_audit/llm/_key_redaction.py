@@ -8,7 +8,8 @@ from collections.abc import Sequence
 MASK = "***"
 _SECRET = re.compile(r"^(?=.*[0-9]).{8}|^.{16}")  # what may be a key: long, or a mix
 _PIECES = re.compile(rb'"(?:content|text|token)"\s*:\s*"((?:[^"\\]|\\.)*)"')  # of a reply, in the order they come
-_GAP = r"(?:\s|\\+[nrt]|[\u200b-\u200f\u2060\ufeff])*"  # what may stand between two letters
+_INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
+_GAP = rf"(?:\s|\\+[nrt]|[{_INVISIBLE}])*"  # what may stand between two letters
 
 
 @functools.lru_cache(maxsize=16)

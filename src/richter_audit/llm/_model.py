@@ -66,8 +66,8 @@ class Refused(AttemptFailed):
     if_all: RichterError | None = None
 
 
-def _again(kind: type[AttemptFailed], said: dict[str, Any]) -> AttemptFailed:
-    return kind(said.pop("reason"), **said)
+def _again(kind: type[AttemptFailed], fields: dict[str, Any]) -> AttemptFailed:
+    return kind(fields.pop("reason"), **fields)
 
 
 def draw_seed(decoding: Decoding, draw: int) -> int:

@@ -59,7 +59,7 @@ def read_answer(
             tokens_out=tokens_out,
             money_usd=money,
             latency_s=latency_s,
-            served=_served(body),
+            served=_served_model(body),
             alternatives=_alternatives(scored),
         )
     except _BROKEN as error:
@@ -76,7 +76,7 @@ def _first_choice(choices: Any) -> Any:
     return chosen[0]
 
 
-def _served(body: Mapping[str, Any]) -> str:
+def _served_model(body: Mapping[str, Any]) -> str:
     """The model that a server says it answered with, or nothing."""
     name = body.get("model")
     return printable(name, limit=LONGEST_NAME) if isinstance(name, str) else ""

@@ -20,7 +20,7 @@ class BodyReader:
 
     async def read(self, pieces: AsyncIterator[bytes], encoding: str) -> bytes:
         """The body that these pieces make, unpacked; what is too large is refused while it comes."""
-        unpacked = _unpack(pieces, encoding.strip().lower())
+        unpacked = unpack(pieces, encoding)
         content, taken = bytearray(), 0
         try:
             async for piece in unpacked:
@@ -38,20 +38,27 @@ class BodyReader:
             raise
         finally:
             self._taken -= taken
-        if content.count(b",") + content.count(b"[") + content.count(b"{") > MOST_VALUES:
+        if count_values(content) > MOST_VALUES:
             content.clear()
             raise Refused(f"the server sent a reply of over {MOST_VALUES} values", maybe_billed=True)
         return bytes(content)
 
 
-async def _unpack(pieces: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
+def count_values(content: bytes | bytearray) -> int:
+    """About how many values a JSON text has, each of which takes memory once it is read."""
+    return content.count(b",") + content.count(b"[") + content.count(b"{")
+
+
+async def unpack(pieces: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
     """The pieces of a body as they are, or unpacked by so much at a time that none is large."""
+    encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         async for piece in pieces:
             yield piece
         return
     if encoding not in _PACKED:
-        raise Refused(f"the server packed its reply as {encoding[:20]!r}, which was not asked for", maybe_billed=True)
+        way = repr(encoding) if len(encoding) < 8 else "an unknown way"  # a long name may be the key
+        raise Refused(f"the server packed its reply, which was not asked for, in {way}", maybe_billed=True)
     unpacker = zlib.decompressobj(47)  # gzip or zlib, as its first bytes say
     try:
         async for piece in pieces:

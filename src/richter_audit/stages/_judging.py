@@ -13,7 +13,7 @@ import numpy as np
 from richter.audit._rating import with_text
 from richter.audit._results import JUDGING_NOTE
 from richter.errors import InputError
-from richter.models import Price, price_of, read_prices
+from richter.models import Price, price_of, read_prices, resolve
 from richter.ratings import (
     Agreement,
     JudgeReport,
@@ -47,6 +47,7 @@ from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progre
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
+AT_ONCE = 200  # ratings that go into the ledger together
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,16 +247,30 @@ def _key(answer: Answer) -> tuple[str, str, int]:
     return answer.item, answer.condition, answer.draw
 
 
-def _keep_ratings(ledger: Ledger, found: Sequence[Rating]) -> None:
-    """Put ratings into the ledger, those of steps first: a rating of the run says that all of them are there."""
-    ledger.add_step_ratings([r for r in found if isinstance(r, StepRating)])
-    ledger.add_ratings([r for r in found if not isinstance(r, StepRating)])
+class _RatingsKept:
+    """Puts ratings into the ledger many at a time; the calls that they come from are there already, so none is lost."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._waiting: list[Rating] = []
+
+    def add(self, found: Sequence[Rating]) -> None:
+        """Keep some, now or soon."""
+        self._waiting += found
+        if len(self._waiting) >= AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Those of steps go first: a rating of the run says that all of them are there."""
+        waiting, self._waiting = self._waiting, []
+        self._ledger.add_step_ratings([r for r in waiting if isinstance(r, StepRating)])
+        self._ledger.add_ratings([r for r in waiting if not isinstance(r, StepRating)])
 
 
 def _tokens_needed(
     item: Item, answer: Answer, steps: Mapping[tuple[str, str, int], Sequence[Step]], judges: Sequence[Condition]
 ) -> int:  # fmt: skip
-    """The context that a local judge needs for the prompt and its reply, in whole blocks."""
+    """The context that local judges need for the prompt and its reply, in whole blocks."""
     shown = shown_run(answer.text, steps.get(_key(answer), ()))
     prompts = (judge_messages(item, shown, detail="brief", system=judge.system) for judge in judges)
     longest = max(sum(len(m["content"]) for m in prompt) for prompt in prompts)
@@ -271,7 +286,9 @@ def _ask_panel(
     calls: CallOptions,
 ) -> None:
     steps = _steps_of(ledger)
-    context = max(_tokens_needed(items[a.item], a, steps, order) for a, order in dealt)
+    local = [judge for judge in judges if resolve(judge.model).backend == "local"]
+    needed = (_tokens_needed(items[a.item], a, steps, local) for a, _ in dealt) if local else ()
+    kept = _RatingsKept(ledger)
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
@@ -284,14 +301,19 @@ def _ask_panel(
             for answer, order in queue:
                 own = steps.get(_key(answer), ())
                 found = await rate_answer(asker, models, order, items[answer.item], answer, own)
-                _keep_ratings(ledger, found)
+                kept.add(found)
                 done += 1
                 if watch:
                     watch(progress_of(asker, total=len(dealt), done=done, answered=done, started=started))
 
-        await at_once(work, min(calls["concurrency"], len(dealt)))
+        try:
+            await at_once(work, min(calls["concurrency"], len(dealt)))
+        finally:
+            kept.flush()
 
-    with_models(ledger, [judge.model for judge in judges], panel, {**calls, "context_tokens": context})
+    with_models(
+        ledger, [judge.model for judge in judges], panel, {**calls, "context_tokens": max(needed, default=None)}
+    )
 
 
 def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generator) -> JudgingResult:

@@ -70,9 +70,6 @@ def write_scored(frame: pl.DataFrame, output: Path) -> None:
     export_table(frame, output)
 
 
-SCORERS = ("nll", "toxicity", "length")
-
-
 def score_by(
     frame: pl.DataFrame,
     scorers: Sequence[str],

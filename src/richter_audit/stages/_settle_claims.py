@@ -19,7 +19,7 @@ from richter.records import DEFAULT_LEVEL, Claim, Result
 __all__ = ["Goal", "Need", "Order", "SettledAudit", "closing_share", "goal_of", "settle_claims"]
 
 Kind = Literal["ask", "judge", "draw"]
-Order = Literal["choose", "stages", "rounds"]
+Order = Literal["choose", "stages", "turns", "rounds"]
 BATCH = 25
 OUT_OF_REACH = 0.01  # what a claim counts that the items there are would not settle
 GIVEN_UP_FROM = 200  # items after which a claim may be given up ...
@@ -111,9 +111,9 @@ def settle_claims(
     A claim is given up that 200 items have not settled and that would take over three times the items there are.
 
     `choose` takes, of all batches that some open claim waits for, the one with the largest sum of `closing_share` over
-    the open claims per cost. For comparison, `stages` takes the claims one after the other as they stand, and `rounds`
-    collects a batch of everything in every round. `costs` are of one item. All claims together are wrong with
-    probability at most 1 - `level`, each at its share of it.
+    the open claims per cost. For comparison, `stages` takes the claims one after the other as they stand, `turns`
+    collects a batch for every open claim in every round, and `rounds` a batch of everything. `costs` are of one item.
+    All claims together are wrong with probability at most 1 - `level`, each at its share of it.
     """
     state = _Settling(goals, available=available, costs=costs, batch=batch, level=1 - (1 - level) / len(goals))
     steps: list[str] = []
@@ -163,6 +163,8 @@ class _Settling:
         if order == "rounds":
             return {need: min(self._available, n + self._batch) for need, n in self._counts.items()}
         ways = [self._way(k) for k in range(len(self._goals)) if self.is_open(k)]
+        if order == "turns":
+            return dict(sorted((need, n) for way in ways for need, n in way.items()))  # the largest number comes last
         return ways[0] if order == "stages" else max(ways, key=self._worth)
 
     def _way(self, k: int) -> dict[Need, int]:

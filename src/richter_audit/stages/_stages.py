@@ -25,9 +25,9 @@ from richter.audit._results import STOP_NOTE
 from richter.audit._series import CANARIES
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
-from richter.interop import RatingKind, export_table, read_frame
+from richter.interop import export_table, read_frame
 from richter.models import resolve
-from richter.records import Claim, Condition, Decoding, Item, Rating
+from richter.records import Claim, Condition, Decoding, Item, Rating, RatingKind
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence_source import confidences
 from richter.tables._read_run import first_confidences

@@ -3,7 +3,7 @@
 The task, the judges and the local models are in `richter_audit.inspect`, which the entry point names.
 """
 
-from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean, tail_shape
+from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, tail_mean
 from richter.plugins.inspect._semantic import sem_ece, semantic
 from richter.plugins.inspect._stop_when import StopWhen
 
@@ -14,7 +14,5 @@ __all__ = [
     "sem_ece",
     "semantic",
     "severity_rate",
-    "slope_b",
     "tail_mean",
-    "tail_shape",
 ]

@@ -11,11 +11,10 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, PARTIAL, Metric, Sam
 from numpy.typing import NDArray
 
 from richter.claims import METRICS, Outcomes, mean_evidence
-from richter.errors import InputError, TooFewErrors
-from richter.severity import DEFAULT, POSITIVE, b_from_counts, count_levels, fit_rows
-from richter.tail import fit_gpd, tvar
+from richter.severity import POSITIVE
+from richter.tail import tvar
 
-__all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean", "tail_shape"]
+__all__ = ["error_rate", "mean_severity", "severity_rate", "tail_mean"]
 
 Floats = NDArray[np.float64]
 GRADES = (CORRECT, INCORRECT, PARTIAL, NOANSWER)  # of scorers that say right or wrong
@@ -138,56 +137,3 @@ def resampled_tail_means(values: Floats, samples: NDArray[np.intp], share: float
         used = np.diff(np.minimum(above, mass), axis=1, prepend=0.0)
         found[start : start + len(drawn)] = (used @ worst) / mass[:, 0]
     return found
-
-
-@metric(scores="unreduced")
-def slope_b() -> Metric:
-    """The slope b of the severities on the bounded 0-4 grid; NaN where there are too few errors for one.
-
-    With one epoch this is `richter.severity.estimate_b`. With several, resamples draw whole samples.
-    """
-
-    def compute(scores: list[SampleScore]) -> Value:
-        values, samples = _read(scores)
-        rng = np.random.default_rng(SEED)
-        try:
-            fit = b_from_counts(count_levels(values), n_resamples=RESAMPLES, rng=rng)
-        except (TooFewErrors, InputError):  # few errors, or scores off the half-step grid
-            return _row("b", math.nan)
-        number = int(samples.max()) + 1
-        if number == len(values):
-            return _row("b", fit.b, fit.interval.low, fit.interval.high)
-        counts = np.zeros((number, len(POSITIVE)))
-        wrong = values > 0
-        np.add.at(counts, (samples[wrong], np.searchsorted(POSITIVE, values[wrong])), 1)
-        drawn = rng.multinomial(number, np.full(number, 1 / number), size=RESAMPLES) @ counts
-        slopes = fit_rows(drawn, DEFAULT)[0]
-        known = slopes[np.isfinite(slopes)]
-        if len(known) < RESAMPLES / 2:
-            return _row("b", math.nan)
-        low, high = np.quantile(known, [0.025, 0.975])
-        return _row("b", fit.b, float(low), float(high))
-
-    return compute
-
-
-@metric(scores="unreduced")
-def tail_shape(q: float = 0.9) -> Metric:
-    """The GPD shape xi of a continuous score above its q-quantile; NaN on the half-step grid, where no GPD holds.
-
-    A bare estimate behind no gate: a claim about tails needs `richter severity tail`. Only for one epoch a sample.
-    """
-
-    def compute(scores: list[SampleScore]) -> Value:
-        values, samples = _read(scores)
-        graded = np.all(values * 2 == np.round(values * 2))
-        if len(values) == 0 or graded or len(np.unique(samples)) < len(samples):
-            return _row("xi", math.nan)
-        threshold = float(np.quantile(values, q))
-        try:
-            fit = fit_gpd(values[values > threshold] - threshold)
-        except InputError:
-            return _row("xi", math.nan)
-        return _row("xi", fit.xi, fit.interval.low, fit.interval.high)
-
-    return compute

@@ -128,8 +128,8 @@ class StopWhen:
         if self._first and not self.decision.decided:
             self.decision = self._decide()
         found = plain(self.decision)
-        kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
-        row: dict[str, JsonValue] = {"claim": self.claim.text} | {name: found[name] for name in kept}
+        names = ("verdict", "sentence", "estimate", "interval", "n", "notes")
+        row: dict[str, JsonValue] = {"claim": self.claim.text} | {name: found[name] for name in names}
         taken = sum(map(len, self._units[: self._taken]))
         row |= {"taken": taken, "available": len(self._place), "unusable": self._unusable}
         if not self._shuffled:

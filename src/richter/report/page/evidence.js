@@ -144,6 +144,7 @@
         this.conditions.length > 2 ? make("label", null, { class: "check" }, every, "all models") : null);
       this.bar.addEventListener("submit", (event) => event.preventDefault());
       this.said = make("output", null, { "aria-live": "polite" });
+      this.heads = make("div", null, { class: "heads", "aria-hidden": "true" });  // each answer names its own
       this.list = make("div", null, { class: "items" });
       this.before = make("button", "Previous", { type: "button" });
       this.after = make("button", "Next", { type: "button" });
@@ -151,7 +152,7 @@
       this.after.addEventListener("click", () => this.page(1));
       const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small keys" });
       this.more = make("details", null, { class: "search" }, make("summary", this.conditions.length > 2 ? "Search and choose models" : "Search"), this.bar);
-      this.replaceChildren(make("div", null, { class: "choose" }, this.shows, this.more), this.fixed, this.list,
+      this.replaceChildren(make("div", null, { class: "choose" }, this.shows, this.more), this.fixed, this.heads, this.list,
         make("div", null, { class: "found" }, this.said, keys, this.before, this.after));
     }
 
@@ -199,6 +200,9 @@
       }));
       const last = Math.min(asked.offset + rows.length, total);
       this.said.textContent = (total ? `${asked.offset + 1} to ${last} of ${count(total, "question")}` : "No question matches") + (note ? `; ${note}` : "") + ".";
+      const names = asked.every ? [] : [asked.first, asked.second].filter(Boolean);
+      this.heads.replaceChildren(make("span", "Question"), make("div", null, { class: "sides" }, ...names.map((name) => make("b", name))));
+      this.classList.toggle("headed", names.length > 0 && rows.length > 0);
       this.list.replaceChildren(...rows.map((row) => this.item(row)));
       this.before.disabled = asked.offset === 0;
       this.after.disabled = last >= total;

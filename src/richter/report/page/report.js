@@ -153,10 +153,10 @@
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
     rows.forEach(([, row], place) => row.classList.toggle("extra", place >= 12));
   };
-  if (table && table.tBodies[0].rows.length > 2) [...table.tHead.rows[0].cells].forEach((head, k) => {
-    const span = head.querySelector("[data-sort]"), button = make("button", span.textContent, { type: "button" });
+  if (table && table.tBodies[0].rows.length > 2) table.tHead.querySelectorAll("[data-sort]").forEach((span) => {
+    const head = span.parentElement, button = make("button", span.textContent, { type: "button" });
     span.replaceChildren(button);
-    button.addEventListener("click", () => sortBy(head, k));
+    button.addEventListener("click", () => sortBy(head, head.cellIndex));
   });
 
   /* ---- what a link opens, theme, print ---- */

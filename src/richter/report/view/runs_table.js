@@ -28,7 +28,7 @@ function stateOf(run) {
   if (run.writing) return { word: missing > 0 ? "Running" : "In use", kind: "running", rank: 0 };
   if (run.failed) return { word: `${short(run.failed)} failed`, kind: "trouble", rank: 3 };
   if (!run.expected) return { word: "Empty", kind: "waiting", rank: 2 };
-  if (missing > 0) return { word: `Stopped at ${Math.floor((100 * run.answered) / run.expected)}%`, kind: "waiting", rank: 2 };
+  if (missing > 0) return { word: `${Math.floor((100 * run.answered) / run.expected)}% answered`, kind: "waiting", rank: 2 };
   return { word: "Complete", kind: "", rank: 5 };
 }
 

@@ -126,7 +126,7 @@ async function showItems(run, name, query, mine) {
   const { summary } = await call(`/api/runs/${run}`);
   if (mine !== turn) return;
   const source = {
-    compared: !(summary && summary.side === "blocked"),
+    compared: Boolean(summary && summary.side && summary.side !== "blocked"),  // not known before the run is measured
     find: async (state) => {
       const next = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== undefined && value !== null && typeof value !== "boolean"));
       const found = await call(`/api/runs/${run}/evidence?${next}`);
@@ -190,6 +190,8 @@ async function showItem(run, name, query, mine) {
       side.append(answer.error ? make("p", `The call failed: ${answer.error}`, { class: "bad" })
         : written(answer.answer || "(empty)"));
       const list = make("dl", null, { class: "known" });
+      const facts = { Grade: answer.correct === null ? null : answer.correct ? "right" : "wrong", Score: answer.score, Confidence: answer.confidence };
+      for (const [term, value] of Object.entries(facts)) if (value !== null) list.append(make("dt", term), make("dd", value));
       for (const r of answer.ratings) list.append(make("dt", `${r.rater} (${r.kind})`),
         make("dd", severity(r.severity) + (r.mechanism ? `, ${r.mechanism}` : "") + (r.reason ? `: ${r.reason}` : "")));
       side.append(list, ...[window.richterTimeline(answer.runs, 0)].filter(Boolean));

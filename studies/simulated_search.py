@@ -14,8 +14,6 @@ from richter_audit.ascent._propose import plan_step, random_order
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._trails import Trails
 
-__all__ = ["SimulatedSearch", "simulate_search"]
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedSearch(Result):

@@ -1,0 +1,109 @@
+"""What each measure of a watched series is made of: its entries, its judges' drift, its window and its margin."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import watch_series
+from richter.audit._watch import _ece_series
+from richter.audit._watch_days import Day
+from richter.claims import METRICS
+
+ITEMS = [f"q{k}" for k in range(50)]
+
+
+def entries(n: int, *, step: int = 1, judged: bool = False, **columns: float | None) -> list[Day]:
+    """Entries with random errors of the same items, and with other measures of one value each."""
+    rng = np.random.default_rng(3)
+    made = []
+    for k in range(n):
+        values = {"item": ITEMS, "weight": 1.0, "error_rate": rng.binomial(1, 0.3, len(ITEMS)) * 1.0} | columns
+        at = str(np.datetime64("2026-01-05") + step * k)
+        made.append(Day(at=at, name=at, values=pl.DataFrame(values), judged=judged, made={}))
+    return made
+
+
+@pytest.mark.parametrize(("step", "within"), [(1, 7), (2, 8), (7, 14), (30, 60)])
+def test_a_window_is_a_week_or_two_entries_by_hand(step: int, within: float) -> None:
+    """Every second day four entries are the nearest to a week."""
+    assert watch_series("bot", entries(12, step=step)).series[0].within_days == within
+
+
+def test_who_graded_and_how_it_was_read_is_said_of_the_newest_entry() -> None:
+    days = [dataclasses.replace(day, basis=f"graded {k}", understood=f"{k}") for k, day in enumerate(entries(8))]
+    report = watch_series("bot", days)
+    assert (report.basis, report.understood) == ("graded 7", "7")
+
+
+@pytest.mark.parametrize(
+    ("judged", "measure", "is_corrected"),
+    [(True, "error_rate", True), (False, "error_rate", False), (True, "refusal_rate", False)],
+)
+def test_the_judges_drift_is_taken_out_of_what_judges_gave_by_hand(
+    judged: bool, measure: str, is_corrected: bool
+) -> None:
+    """The fixed answers are all right at first and all wrong later: values less that, about its mean."""
+    days = entries(12, judged=judged, refusal_rate=0.2)
+    days = [dataclasses.replace(day, judge=dict.fromkeys(ITEMS, 2.0 * (k >= 6))) for k, day in enumerate(days)]
+    found = next(s for s in watch_series("bot", days).series if s.metric == measure).values
+    own = np.array([day.values[measure].mean() for day in days])
+    drift = np.where(np.arange(12) < 6, -0.5, 0.5) if is_corrected else 0.0
+    assert found == pytest.approx(own - drift)
+
+
+@pytest.mark.parametrize(("margin", "shown"), [(None, "0.2"), (1.0, "1")])
+def test_a_margin_is_a_twentieth_of_the_scale_unless_it_is_stated_by_hand(margin: float | None, shown: str) -> None:
+    scale = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0)
+    rng = np.random.default_rng(1)
+    days = [
+        dataclasses.replace(
+            day,
+            values=day.values.select("item", "weight").with_columns(
+                mean_score=pl.Series(rng.uniform(1, 5, len(ITEMS)))
+            ),
+            metrics={"mean_score": scale},
+        )
+        for day in entries(12)
+    ]
+    assert f"with a margin of {shown} holds" in watch_series("bot", days, margin=margin).reliance
+
+
+def test_where_a_scale_begins_changes_nothing() -> None:
+    """From 0 to 1, and the same from 1 to 2."""
+
+    def evidence(low: float) -> tuple[float, ...]:
+        rng = np.random.default_rng(6)
+        scale = dataclasses.replace(METRICS["mean_score"], low=low, high=low + 1)
+        days = [
+            dataclasses.replace(
+                day,
+                values=day.values.select("item", "weight").with_columns(
+                    mean_score=pl.Series(low + rng.uniform(0, 1, len(ITEMS)))
+                ),
+                metrics={"mean_score": scale},
+            )
+            for day in entries(20)
+        ]
+        return watch_series("bot", days).series[0].evidence
+
+    assert evidence(1.0) == pytest.approx(evidence(0.0))
+
+
+def test_the_noise_of_a_calibration_is_the_mean_of_its_entries_so_far_by_hand() -> None:
+    rows = pl.DataFrame({"item": ITEMS, "weight": 1.0, "confidence": 0.8, "correct": [1.0, 0.0] * 25})
+    one = _ece_series([dataclasses.replace(day, graded=rows) for day in entries(3)], None)
+    assert one is not None
+    assert one.noise.tolist() == pytest.approx([one.noise[0]] * 3)
+
+
+@pytest.mark.parametrize(("spread", "code"), [(0.05, 0), (1.0, 4)])
+def test_a_bill_of_which_no_rise_of_a_half_could_be_told_is_too_short(spread: float, code: int) -> None:
+    rng = np.random.default_rng(7)
+    days = []
+    for day in entries(12):
+        money = pl.Series(np.exp(rng.normal(0, spread, len(ITEMS))))
+        days.append(dataclasses.replace(day, values=day.values.select("item", "weight").with_columns(money=money)))
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series[0].detectable > 0.5) == (code, code == 4)
