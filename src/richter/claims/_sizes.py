@@ -5,7 +5,7 @@ import functools
 import math
 
 from richter._special import ndtri, stdtrit
-from richter.claims._equivalence import OneSidedTest, equivalence_size
+from richter.claims._equivalence import equivalence_size
 from richter.claims._measures import Metric
 from richter.claims._question import LEAST_FREEDOM, Asked, Evidence
 from richter.claims._unpaired import rates_needed
@@ -56,7 +56,7 @@ def units_needed(
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
 
     Of two rates on different items as many as limits of their counts take (`rates_needed`). A relative difference is
-    sized by its logarithm. `is_true`: the distance is between the two conditions, not from a limit that both are within.
+    sized by its logarithm. `is_true`: the distance is the true difference, not that of a limit from none.
     """
     assert evidence.standard_error is not None
     error, free = evidence.standard_error, (evidence.freedom + 1) / evidence.units

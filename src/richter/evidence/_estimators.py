@@ -92,7 +92,8 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
     Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
-    limit (`with_gate_limit`), and knows what a comparison shows (`as_compared`). An amount that is paid is compared by its totals (`total_evidence`).
+    limit (`with_gate_limit`), and knows what a comparison shows (`as_compared`). An amount that is paid is compared by
+    its totals (`total_evidence`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
     if sample.metric.is_cost:

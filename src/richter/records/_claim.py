@@ -183,18 +183,18 @@ class Claim(Result):
 
     With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at the
     level at which this claim was decided in its family; `plain_interval` is the same at the stated level, as if it were
-    the only claim, and of a gate's requirement what a comparison shows. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are the
-    measure of each condition on the items that count here. `n` counts items, `units` what varies independently (`unit`
-    says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with 80% power;
-    never for the difference that was seen. `min_detectable_difference` is the smallest difference that these data would
-    have shown with 80% power. `sizes` say what differences that nobody stated would take. Where missing grades change
-    the verdict, `without_missing` and `missing_as_worst` are the two ways to count them. `labels` of people corrected
-    the grades, and `as_graded` is what these say alone. `basis` says who graded
-    ("judge, unchecked" where a judge did whom nobody checked);
-    `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked claim
-    has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that each
-    condition lacks. `primary`: it is on the main measure, or a requirement. `plan` is the hash of the plan that was
-    locked before, and None for an exploratory claim.
+    the only claim, and of a gate's requirement what a comparison shows. A difference is shown exactly where `interval`
+    excludes the hypothesis' value. `values` are the measure of each condition on the items that count here. `n`
+    counts items, `units` what varies independently (`unit` says what that is). `needed` units would settle an
+    undecided claim for a difference of `needed_for`, with 80% power; never for the difference that was seen.
+    `min_detectable_difference` is the smallest difference that these data would have shown with 80% power. `sizes`
+    say what differences that nobody stated would take. Where missing grades change the verdict, `without_missing`
+    and `missing_as_worst` are the two ways to count them. `labels` of people corrected the grades, and `as_graded`
+    is what these say alone. `basis` says who graded ("judge, unchecked" where a judge did whom nobody checked);
+    `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked
+    claim has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that
+    each condition lacks. `primary`: it is on the main measure, or a requirement. `plan` is the hash of the plan
+    that was locked before, and None for an exploratory claim.
     """
 
     unwritten: ClassVar = ("judged", "apart")

@@ -10,13 +10,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from richter.cli._io import PLAIN, console, grid, progress_console, write_json
+from richter.cli._io import PLAIN, console, grid, progress_console, publish, write_json
 from richter.errors import StorageError
 from richter.models import resolve
 from richter.records import Item, printable
 from richter.store import write_file
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
+
+BUILD = ".build.json"  # beside the items: what reproduces them
 
 
 def bench(
@@ -60,7 +62,7 @@ def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> 
     sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
     note = {"benchmark": "facts", **built.to_dict(), **sha256}
     stem = output.name.split(".")[0]
-    write_file(output.with_name(f"{stem}.build.json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_file(output.with_name(f"{stem}{BUILD}"), json.dumps(note, indent=2, sort_keys=True) + "\n")
     out = console(json_path)
     out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
     out.print(f"SHA-256 {sha256['sha256']}")
@@ -78,7 +80,7 @@ def _write_bench(
     json_path: str | None,
 ) -> None:
     """Have a benchmark written and checked by models, or say what it costs."""
-    from richter_audit.bench import BUILD, write_items
+    from richter_audit.bench import write_items
     from richter_audit.stages import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
 
     if not generators or checker is None or (output is None and not calls.dry_run):
