@@ -159,6 +159,16 @@ def scored(top: float, *, name: str = "score") -> pl.DataFrame:
     return table.drop("correct").with_columns(pl.Series(name, np.round(top * value, 4)))
 
 
+def contests() -> pl.DataFrame:
+    """Who won of two models, each shown first in half of the contests."""
+    rng = np.random.default_rng(SEED + 7)
+    rows = []
+    for i in range(200):
+        first, second = ("alpha", "beta") if i % 2 else ("beta", "alpha")
+        rows.append((f"p{i}", first, second, "beta" if rng.random() < 0.65 else "alpha"))
+    return pl.DataFrame(rows, schema=["prompt_id", "model_a", "model_b", "winner"], orient="row")
+
+
 def facts() -> list[Fact]:
     """Every fact of the wiring matrix."""
     complete = rated(base())
@@ -233,6 +243,15 @@ def facts() -> list[Fact]:
              block="judges", note=r"instructions to a judge"),
         Fact(name="look-alike names", table=base(conditions=("n\u0435w", "new")),
              note=r"n\\?u0435w looks like another name"),
+        Fact(name="a column names the judge", table=base(step=1.0).with_columns(judge=pl.lit("gpt-4o")),
+             note=r"by the judge|nobody checked|unchecked"),
+        Fact(name="contests", table=contests(), measure="win_rate", options=("--layout", "preferences"),
+             reading={"layout": ("preferences",)}),
+        Fact(name="labels beside a judge", table=labelled().with_columns(judge=pl.lit("gpt-4o")),
+             note=r"human labels"),
+        Fact(name="two raters of every answer", table=by_raters(dict.fromkeys(("old", "new"), ("Anna Berg",))).vstack(
+                 by_raters(dict.fromkeys(("old", "new"), ("Ben Frost",))).with_columns(
+                     severity=pl.col("severity").shift(3).fill_null(0))), measure=SEVERITY),
         Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
              options=("--map", "score=llm_judge_score"), reading={"map": {"score": "llm_judge_score"}},
              note=r"by the judge|nobody checked|unchecked"),

@@ -169,3 +169,11 @@ def test_times_in_milliseconds_are_seconds_and_costs_are_named_with_their_option
     found = read_tables(pl.DataFrame(rows))
     assert found.answers["latency_s"].unique().to_list() == [seconds]
     assert all(option in of_kind(found.notes, "costs")[0] for option in ("--on latency", "--on money"))
+
+
+def test_the_first_criterion_of_the_file_is_the_main_score(tmp_path: Path) -> None:
+    rows = [{"id": i, "model": m, "helpfulness": 1 + (i + k) % 5, "faithfulness": 1 + i % 4}
+            for i in range(40) for k, m in enumerate(("old", "new"))]  # fmt: skip
+    for first, other in (("helpfulness", "faithfulness"), ("faithfulness", "helpfulness")):
+        pl.DataFrame(rows).select("id", "model", first, other).write_csv(tmp_path / "scores.csv")
+        assert read_tables(tmp_path / "scores.csv").scored_by == (f"column {first}",)

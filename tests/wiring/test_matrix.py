@@ -117,6 +117,7 @@ class Surfaces:
         yield from self.sized()
         yield from self.watched()
         yield from self.in_python()
+        yield from self.kept()
 
     def compared(self) -> Iterator[tuple[str, Cell]]:
         fact = self.fact
@@ -263,6 +264,32 @@ class Surfaces:
         asked = evidence(self.tables.select(["new"]), Question(measure=self.fact.measure, conditions=("new",)))
         return asked.evidence.reason if isinstance(asked.evidence, Blocked) else ""
 
+    def kept(self) -> Iterator[tuple[str, Cell]]:
+        """The same data kept as a run, and written as a table, a data set and an archive of evidence."""
+        fact, folder = self.fact, self.folder
+        writing = {
+            folder / "run": ("import", self.path, "-o"),
+            folder / "kept.csv": ("export", self.path, "-o"),
+            folder / "kept.parquet": ("export", self.path, "-o"),
+            folder / "kept.zip": ("export", self.path, "--evidence"),
+            folder / "hub": ("export", self.path, "--hub"),
+            folder / "of_run.csv": ("export", folder / "run", "-o"),
+        }
+        for target, (command, source, option) in writing.items():
+            own = fact.options if source == self.path else ()
+            output, fault = self.invoke(command, source, option, target, *own)
+            if fault or not target.exists():
+                yield f"{command} {target.name}", Cell(fault=fault or output[-300:])
+                continue
+            document = folder / f"{target.name}.json"
+            output, fault = self.invoke("compare", target, *fact.names, *fact.asked, "--json", document)
+            if fault or not document.exists():
+                yield f"{command} {target.name}", Cell(fault=fault or output[-300:])
+                continue
+            found = json.loads(document.read_text(encoding="utf-8"))
+            words = " ".join((output, *strings_in(found), f"{found.get('tried')} attempts"))
+            yield f"{command} {target.name}", Cell(claims=tuple(claims_in(found)), text=words)
+
     def in_python(self) -> Iterator[tuple[str, Cell]]:
         fact = self.fact
         opened = richter.open(self.path, options=ReadOptions(**fact.reading))
@@ -351,7 +378,7 @@ def differences(claim: Mapping[str, Any], other: Mapping[str, Any], cell: Cell) 
         if claim["blocked_by"] != cell.gate_block:
             yield f"blocked by {claim['blocked_by']}, not by {cell.gate_block}"
         return
-    for name in ("estimate", "n", "unit", "blocked_by", "better"):
+    for name in ("estimate", "n", "unit", "blocked_by", "better", "basis"):
         if not is_same(claim[name], other[name]):
             yield f"{name} {claim[name]} for {other[name]}"
     one, two = claim["plain_interval"], other["plain_interval"]

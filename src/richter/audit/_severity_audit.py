@@ -419,7 +419,7 @@ def _notes(
 
 def _correct_with_severity(tables: Dataset) -> Iterator[str]:
     """Answers that are graded right and yet have a severity above 0, or wrong with 0: said, never averaged away."""
-    if tables.counting is None or "accuracy" not in set(tables.scores["metric"].unique()):
+    if tables.counting is None or not tables.scored_by or "accuracy" not in set(tables.scores["metric"].unique()):
         return
     right = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_not_null())
     both = right.join(severity_of(tables), on=["item", "condition", "draw"], how="inner")

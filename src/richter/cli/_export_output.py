@@ -10,7 +10,7 @@ from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import Place, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, graded_answers, read_tables, tables_of
+from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
 
 
 def export(
@@ -94,5 +94,7 @@ def _of_tables(tables: Dataset, table: str) -> pl.DataFrame:
         items = [(i.id, i.prompt, i.reference, i.domain) for i in tables.items.values()]
         names = ("item", "prompt", "reference", "domain")
         return pl.DataFrame(items, schema=dict.fromkeys(names, pl.String), orient="row")
-    frame = {"answers": tables.rows.rename({"text": "answer"}), "ratings": tables.ratings}.get(table, tables.scores)
+    if table == "answers":
+        return answers_table(tables)
+    frame = tables.ratings if table == "ratings" else tables.scores
     return frame.drop([c for c in frame.columns if frame[c].null_count() == len(frame)])

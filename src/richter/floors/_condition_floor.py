@@ -242,7 +242,7 @@ def summarise_condition(
     asked = missing + failed + (0 if error is None else error.n)
     warnings = []
     if failed:
-        warnings.append(f"{failed} of {asked} calls failed; they are left out, not graded as wrong")
+        warnings.append(f"{failed} of {asked} calls failed: its own rate leaves them out")
     if error is None:
         why = "every row failed" if failed and not missing else "no row has a grade"
         return ConditionSummary(

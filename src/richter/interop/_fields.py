@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 __all__ = [
     "BARE_ITEMS",
+    "CRITERIA",
     "FIELDS",
     "HINTS",
     "LISTED",
@@ -148,6 +149,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip
+# scores of one answer by several criteria, of which none is likelier than another to be the main one
+CRITERIA = _set(
+    "faithfulness answer_relevancy context_precision context_recall helpfulness relevance coherence fluency"
+    " groundedness completeness conciseness clarity harmlessness honesty readability satisfaction quality"
+)
 # names that are acted on (docs/reference/columns.md lists them); of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id test_case testcase qid sample_id example_id task_id"

@@ -12,7 +12,7 @@ from richter.errors import InputError
 from richter.interop import hinted_fields
 from richter.records import Note, counted, printable
 from richter.tables._shapes import ORDER
-from richter.tables._tables import KEY, ReadOptions
+from richter.tables._tables import KEY, RATERS_APART, ReadOptions
 from richter.tables._words import (
     DECLINED,
     EMPTY,
@@ -160,7 +160,7 @@ def _setting(name: str, value: object) -> str:
 def _same_ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
     """Whole numbers that one program wrote as 7 and another as 7.0 are one id, unless one condition has both."""
     decimal = ids.str.contains(r"^\d+\.0+$").fill_null(value=False)
-    if not decimal.any() or decimal.all() or not ids.str.contains(r"^\d+(\.0+)?$").all():
+    if not decimal.any() or not ids.str.contains(r"^\d+(\.0+)?$").all():
         return ids
     bare = ids.str.replace(r"\.0+$", "")
     if pl.DataFrame([conditions, bare.alias("id")]).unique().height < pl.DataFrame([conditions, ids]).unique().height:
@@ -191,7 +191,7 @@ def one_row_per_answer(
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw")
     if "rater" in place and not rows.select(pl.struct(*KEY, "rater").is_duplicated().any()).item():
         note = f"{brief(place['rater'])} tells several ratings of an answer apart: its score is their mean"
-        return rows.with_columns(number).drop(dropped), [note], False
+        return rows.with_columns(number).drop(dropped), [Note(note, RATERS_APART)], False
     again = rows.filter(twice)
     distinct = again.unique(maintain_order=True)
     if not distinct.select(pl.struct(KEY).is_duplicated().any()).item():

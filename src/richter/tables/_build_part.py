@@ -496,6 +496,7 @@ def _severity_column(
         is_model = "human_severity" in rows.columns or are_models(checked["rater"], default=False)
         kind = pl.when(pl.lit(is_model)).then(pl.lit("judge")).otherwise(pl.lit("human"))
     checked = checked.with_columns(kind.alias("kind"))
+    checked = checked.filter(pl.col("rater").is_not_null() | pl.col("severity").is_not_null())
     wrong = checked.filter(~pl.col("kind").is_in(["human", "judge", "rule"]) | pl.col("kind").is_null())
     if len(wrong):
         raise InputError(

@@ -3,11 +3,13 @@
 import dataclasses
 import re
 
+import msgspec
 import polars as pl
 
 from richter.interop import IMPORT_NOTE, imported_call
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, RatingKind
 from richter.store import Call, RunLike, new_run
+from richter.tables._kept_facts import facts_of_answers
 from richter.tables._tables import KEY, Dataset, ratings_of
 
 __all__ = ["write_tables"]
@@ -18,14 +20,7 @@ def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = Non
 
     Severities of the table's own are of `kind`; with none said they stay what they are, given and not judged.
     """
-    rows = tables.rows
-    items = _items(tables)
-    notes = list(tables.notes)
-    lost = [
-        name for name in ("run", "group_2", "human", "inclusion", "shown_first") if rows[name].null_count() < len(rows)
-    ]
-    if lost:
-        notes.append(f"A run does not keep the columns {', '.join(lost)}: compare the file itself to use them.")
+    rows, items = tables.rows, _items(tables)
     with new_run(run) as ledger:
         ledger.add_items(list(items.values()))
         ledger.add_conditions([Condition(name=name, model=name) for name in tables.conditions])
@@ -44,22 +39,10 @@ def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = Non
             IMPORT_NOTE,
             {
                 "understood": tables.understood,
-                "notes": notes,
-                "score": _score(tables),
                 "given": own["rater"].unique().to_list() if kind is None else [],
-                "graded_by": list(tables.graded_by),
-                "is_confirmed": tables.is_confirmed,
+                "facts": msgspec.to_builtins(facts_of_answers(tables, items)),
             },
         )
-
-
-def _score(tables: Dataset) -> dict[str, object] | None:
-    """The scale of the main score, where it has one, and which end of it is good: a ledger's grades do not say."""
-    main = tables.scores.filter(pl.col("metric") == "mean_score").head(1).to_dicts()
-    if tables.metric != "mean_score" or not main:
-        return None
-    known = main[0]["kind"] != "real"
-    return {"scale": [main[0]["low"], main[0]["high"]] if known else None, "better": main[0]["better"]}
 
 
 def _items(tables: Dataset) -> dict[str, Item]:

@@ -12,12 +12,13 @@ import polars as pl
 from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, Note, counted, printable, tell_apart
+from richter.records import Better, Item, Note, counted, of_kind, printable, tell_apart
 from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
     KEY,
     KINDS,
+    RATERS_APART,
     RATINGS,
     SCORES,
     Dataset,
@@ -157,7 +158,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
             if part.items
         },
         notes=tuple(dict.fromkeys(notes)),
-        understood=_understood(answers, conditions, scores, names, rated),
+        understood=_understood(answers, conditions, scores, names, rated, notes),
         basis="; ".join(filter(None, (graded, rated))),
         scored_by=() if by_severity else tuple(names),
         graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
@@ -636,7 +637,12 @@ def _describe_questions(answers: pl.DataFrame, conditions: Sequence[str]) -> str
 
 
 def _understood(
-    answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], rated: str
+    answers: pl.DataFrame,
+    conditions: Sequence[str],
+    scores: pl.DataFrame,
+    names: Sequence[str],
+    rated: str,
+    notes: Sequence[str],
 ) -> str:
     said = [_describe_questions(answers, conditions)]
     if len(scores):
@@ -647,7 +653,8 @@ def _understood(
         said.append(rated)
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
-        said.append(f"up to {counted(draws, 'repeat')} per question")
+        kind, of = ("rater", "answer") if of_kind(notes, RATERS_APART) else ("repeat", "question")
+        said.append(f"up to {counted(draws, kind)} per {of}")
     numbers = [answers[name].drop_nulls().n_unique() for name in ("group", "group_2")]
     if groups := [f"in {counted(number, 'group')}" for number in numbers if number]:
         said.append(f"questions {' and '.join(groups)}")

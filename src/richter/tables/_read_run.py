@@ -14,6 +14,7 @@ from richter.interop import IMPORT_NOTE, describe_interrupted
 from richter.records import OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note, Rating
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
+from richter.tables._kept_facts import KeptFacts, restore_facts
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._run_steps import kept_step_ratings, kept_steps
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -45,7 +46,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     answers = answers.join(_main_grades(ledger, grades), on=KEY, how="left", maintain_order="left")
     answers = answers.join(confidences(sure, texts), on=KEY, how="left", maintain_order="left")
     scorers = list(dict.fromkeys(g.scorer for g in grades if g.main))
-    return Part(
+    part = Part(
         name=ledger.name,
         answers=frame_of(answers, ROW),
         ratings=frame_of(_frame(ledger, _rating_rows(ratings, given, chance), RATINGS), RATINGS),
@@ -56,7 +57,6 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        graded_by=tuple(_noted(ledger, note.get("graded_by") or [], list[str])),
         steps=kept_steps(ledger, answers),
         step_ratings=kept_step_ratings(ledger),
         notes=[
@@ -66,6 +66,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
             *_search_notes(ledger),
         ],
     )
+    return restore_facts(part, _noted(ledger, note.get("facts") or {}, KeptFacts))
 
 
 def _interrupted_notes(ledger: Ledger, note: dict[str, Any]) -> list[str]:

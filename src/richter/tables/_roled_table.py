@@ -8,6 +8,7 @@ import polars as pl
 
 from richter.interop import (
     BARE_ITEMS,
+    CRITERIA,
     FIELDS,
     LISTED,
     LOWER,
@@ -170,10 +171,12 @@ def holds_numbers(column: pl.Series) -> bool:
 
 
 def named_columns(frame: pl.DataFrame, field: str) -> list[str]:
-    """The columns with a name that is acted on for a field, the likelier names first."""
+    """The columns with a name that is acted on for a field, the likelier names first; criteria as the file has them."""
     names = [name for name in FIELDS[field] if field not in LISTED or name in LISTED[field]]
     by_name = {name(c): c for name in (leaf_name, plain_name) for c in reversed(frame.columns)}
-    return list(dict.fromkeys(by_name[n] for n in names if n in by_name))
+    found = list(dict.fromkeys(by_name[n] for n in names if n in by_name))
+    criteria = iter([c for c in frame.columns if c in found and leaf_name(c) in CRITERIA])
+    return [next(criteria) if leaf_name(c) in CRITERIA else c for c in found]
 
 
 def _has_sound_keys(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) -> bool:

@@ -631,7 +631,11 @@ def _join_parts(
             place["group"] = WITHIN
         place["item"] = BOTH
         shown = " and ".join(map(brief, outer))
-        notes.append(Note(f"ids begin again in every {shown}: {shown} and {brief(item)} name a question", "layout"))
+        note = f"ids begin again in every {shown}: {shown} and {brief(item)} name a question"
+        if "group" not in place and table.n(item, *outer) == table.n(item) * table.n(*outer):  # perhaps translations
+            place["group"] = item
+            note += f"; those with the same {brief(item)} are one unit"
+        notes.append(Note(note, "layout"))
         both = pl.concat_str(together, table.text(item), separator=" ")
         return table.frame.with_columns(both.alias(BOTH), together.alias(WITHIN))
     return None

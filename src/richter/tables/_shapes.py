@@ -179,10 +179,14 @@ def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
 
 
 def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table with a row for each of the two models; a question that was judged in both orders has two draws."""
+    """The table with a row for each of the two models; a question that was judged in both orders has two draws.
+
+    Other votes on one question are contests of one group.
+    """
     rest = frame.drop(sides.first, sides.second, sides.won)
     asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
     made = {"condition": CONDITION, "score": VALUE, "shown_first": FIRST}
+    told = f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
     swapped = next((c for c in asked if _is_judged_both_ways(frame, c, sides)), None)
     if swapped is not None:
         order = pl.int_range(pl.len()).over(swapped).alias(DRAW)
@@ -191,13 +195,16 @@ def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: l
     elif all(rest[c].n_unique() < frame.height for c in asked):
         rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
         made |= {"item": ITEM}
+        if repeated := max((c for c in asked if rest[c].n_unique() > 1), key=lambda c: rest[c].n_unique(), default=""):
+            made |= {"group": repeated}
+            told += f"; votes with the same {brief(repeated)} are one unit"
     rows = [
         rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score, pl.lit(1.0).alias(FIRST)),
         rest.with_columns(
             text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE), pl.lit(0.0).alias(FIRST)
         ),
     ]
-    notes.append(_step(f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"))
+    notes.append(_step(told))
     return pl.concat(rows), made
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CATASTROPHIC",
     "KEY",
+    "RATERS_APART",
     "UNPLANNED_OPTIONS",
     "Dataset",
     "RatingsFile",
@@ -56,6 +57,7 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64, "first_fault": pl.Float64,
     "worst_step": pl.Float64, "irreversible": pl.Int64, "first_decisive": pl.Float64,
 }  # fmt: skip
+RATERS_APART = "raters apart"  # the kind of the note that an answer's several rows are raters, and no repeats
 RUN_FIGURES = ("steps", "failed_calls", "first_fault", "worst_step", "irreversible", "first_decisive")
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
