@@ -4,11 +4,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.outcomes import dataset_of, outcomes
+from richter.audit import compare_tables
 from richter.claims import (
     METRICS,
     Evidence,
@@ -29,9 +31,10 @@ from richter.claims import (
     with_gate_limit,
     with_missing_at,
 )
-from richter.evidence import LackingGrades, Policy, estimate_subgroups, evidence, lacking_grades
+from richter.errors import InputError
+from richter.evidence import LackingGrades, Policy, estimate_subgroups, evidence, lacking_grades, outcomes_of
 from richter.records import Claim, Interval, Verdict
-from richter.tables import Dataset
+from richter.tables import Dataset, read_tables
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 
@@ -485,3 +488,13 @@ def test_one_missing_grade_undoes_what_no_fill_shows_by_hand() -> None:
     found = evidence(dataset_of(outcomes(value)), PAIR).known
     assert found.missing_to_undo is not None
     assert (found.missing_to_undo(lambda _: False), found.missing_to_undo(lambda _: True)) == (1, 3)
+
+
+def test_a_run_of_which_every_call_failed_is_to_be_asked_again() -> None:
+    """Nothing to grade: no command proposes a grader for answers that never came."""
+    rows = [{"item": i, "condition": name, "correct": None, "error": "timeout"} for name in "ab" for i in range(30)]
+    table = pl.DataFrame(rows, schema_overrides={"correct": pl.Float64})
+    dataset = read_tables(table)
+    for ask in (lambda: compare_tables(dataset), lambda: outcomes_of(dataset, "accuracy")):
+        with pytest.raises(InputError, match=r"All 60 calls in .* failed, so there is no answer\. Ask again"):
+            ask()

@@ -326,9 +326,11 @@ UNCHECKED = "graded by j; nobody checked it"
 def test_a_kinder_judge_undoes_what_is_beyond_the_value_by_hand(estimate: float, value: float, who: str) -> None:
     """+5 points [+3.04, +6.96], asked against 2: 1.04 points on that judge's side undo it; and the other way round.
 
-    Labels: 2 conditions, variance 2 x 0.1, (2.8 / 0.03)^2 of it each, to two figures.
+    Labels: 2 conditions, variance 2 x 0.1, (2.8 / 0.03)^2 of it each, to two figures; at most all answers.
     """
-    (claim,) = decide([ask(normal(estimate, judged=UNCHECKED), value=value)])
+    (few,) = decide([ask(normal(estimate, judged=UNCHECKED), value=value)])
+    assert few.sentence.endswith("It takes human labels of all these answers to settle it.")
+    (claim,) = decide([ask(normal(estimate, judged=UNCHECKED, n=4000), value=value)])
     assert claim.sentence.startswith("By the judge's grades, new is ")
     labels = round_up_to_two_figures(2 * math.ceil(2.8**2 * 0.2 / 0.03**2))
     assert claim.sentence.endswith(

@@ -64,6 +64,7 @@ from richter.floors import ConditionSummary, summarise_condition
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import RATERS_APART, Dataset, item_codes
+from richter.tables._tables import all_failed_error
 from richter.words import FirstLines, first_lines
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def page_questions(
             remedy="Add a second file or a column `model`, or see the one alone: richter report FILE -o page.html",
         )
     if dataset.metric is None:
-        raise InputError(
+        raise all_failed_error(dataset) or InputError(
             f"{dataset.name} has no grades.",
             remedy="Grade its answers: richter audit --only judge RUN --grader auto (by references) or --judges, or "
             "richter label. A table's column that holds grades is named by --map.",

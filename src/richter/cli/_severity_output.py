@@ -229,7 +229,7 @@ def _conditions_table(study: SeverityStudy, *, is_corrected_below: bool) -> Tabl
         grouped = any(c.unit == "group" for c in study.claims)
         kind = "upper limit that allows for groups" if grouped else "exact upper limit"
         caption = f"per million answers, with the {kind} (one-sided {describe_level(study.level)})"
-    title = "How severe errors are, the most severe first" + (" (the judge's grades)" if is_corrected_below else "")
+    title = "How severe errors are, the most severe first" + (" (as graded)" if is_corrected_below else "")
     return grid(headings, rows, title=title, caption=caption, **LOOK)
 
 

@@ -384,6 +384,17 @@ def _measures(tables: Dataset) -> list[str]:
     return found + [m.name for m in METRICS.values() if m.is_cost and tables.answers[m.column].drop_nulls().len()]
 
 
+def all_failed_error(tables: Dataset) -> InputError | None:
+    """The error of a log or run of which every call failed; None of any other."""
+    calls = len(tables.answers)
+    if not calls or (tables.answers["error"].fill_null("") == "").any():
+        return None
+    what = "The only call" if calls == 1 else f"All {calls:,} calls"
+    return InputError(
+        f"{what} in {tables.name} failed, so there is no answer.", remedy="Ask again, or run the eval again."
+    )
+
+
 def outcomes(tables: Dataset, metric: str) -> Outcomes:
     """One metric, a row for every answer that has a value; how many have none is in the notes.
 
@@ -394,7 +405,7 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():
-        raise InputError(
+        raise all_failed_error(tables) or InputError(
             f"There are no values of {metric} in {tables.name}.", remedy=f"There are {', '.join(_measures(tables))}."
         )
     names = pl.Enum(tables.conditions)

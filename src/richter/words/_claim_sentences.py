@@ -251,6 +251,8 @@ def describe_judge_bias(claim: Claim, words: Metric) -> str:
         )
     labels = labels_to_settle(claim, words)
     more = "" if labels is None else f" About {labels:,} human labels would settle it."
+    if labels is not None and 0 < claim.n * len(claim.conditions) <= labels:
+        more = " It takes human labels of all these answers to settle it."
     return f"If the judge {leans}, this result no longer holds.{more}"
 
 
