@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -351,3 +352,20 @@ def test_a_ledger_that_others_made_is_read_or_refused_in_words(tmp_path: Path, t
             return
         with pytest.raises(LedgerCorrupt, match="cannot be read"):
             read()
+
+
+def test_a_file_that_is_no_database_leaves_no_connection_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, connect = [], sqlite3.connect
+
+    def remember(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", remember)
+    (tmp_path / LEDGER_NAME).write_bytes(b"not a database" * 100)
+    with pytest.raises(LedgerCorrupt):
+        open_ledger(tmp_path)
+    assert opened
+    for db in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            db.execute("SELECT 1")

@@ -81,10 +81,11 @@ class SqliteDatabase:
         try:
             db = _open(self.path, "mode=ro")
             db.execute("PRAGMA user_version").fetchone()
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             if db is not None:
                 db.close()
-            if not re.search("unable to open|readonly", str(error)) and not _is_out_of_space(error):
+            is_unwritable = re.search("unable to open|readonly", str(error)) or _is_out_of_space(error)
+            if not (isinstance(error, sqlite3.OperationalError) and is_unwritable):
                 raise
             return self._open_without_writing()
         return db
