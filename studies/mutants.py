@@ -271,7 +271,7 @@ MUTANTS = (
     Mutant("labels not checked", *CHECKS, "    check_labels,\n", ""),
     Mutant("missing not checked", *CHECKS, "    check_missing,\n", ""),
     Mutant("reading not checked", *CHECKS, "    check_reading,\n", ""),
-    Mutant("sized one-sided", *SIZES, "OneSidedTest(tail=alpha / 2,", "OneSidedTest(tail=alpha,"),
+    Mutant("sized one-sided", *SIZES, "units_needed(way, aim, tail=alpha / 2,", "units_needed(way, aim, tail=alpha,"),
     Mutant("units by the first power", *SIZES,
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)",
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 1)"),

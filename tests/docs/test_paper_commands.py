@@ -161,7 +161,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webbrowser, "open", lambda address: threading.Thread(target=fetch, args=(address,)).start())
 
 
-GROUPS = {"search": "search", "models": "audit label bench", "tables": "plan severity calibration size compare"}
+GROUPS = {"search": "search", "models": "audit label bench", "tables": "plan severity calibration size compare export"}
 
 
 @pytest.mark.audit

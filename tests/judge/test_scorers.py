@@ -70,7 +70,7 @@ def test_files_without_answers_are_named(tmp_path: Path, capsys: pytest.CaptureF
     path = tmp_path / "a.csv"
     path.write_text("item,condition\n1,a\n")
     assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
-    assert "has no column that is known" in capsys.readouterr().err
+    assert "can't find the column with the scores" in capsys.readouterr().err
     path.write_text("item,condition,answer\n1,a,b\n")
     assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
     assert "needs the column `prompt`" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Adding a measure is adding a row: a copy of the package with one more row, asked by every command."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,7 +92,8 @@ def test_the_page_states_it(package: Path, data: Path) -> None:
     found = document(package, data, "report", "results.csv", "-o", "page.html")
     claim = next(c for c in found["claims"] if c["measure"] == "helpfulness")
     assert (claim["verdict"], claim["better"], claim["family"]["name"]) == ("verified", "higher", "other")
-    assert claim["sentence"] in (data / "page.html").read_text()
+    page = re.sub(r"</?b[^>]*>", "", (data / "page.html").read_text())  # names stand in bold letters
+    assert claim["sentence"] in page
 
 
 def test_a_table_with_no_other_score_counts_it_once_under_its_name(package: Path, data: Path) -> None:

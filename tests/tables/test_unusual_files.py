@@ -84,8 +84,8 @@ def test_draws_runs_groups_weights_and_prompts_by_hand(tmp_path: Path) -> None:
         ("", "is empty", "header"),
         ("id,model,correct\n", "a header and no rows", "at least one row"),
         ("id,model,correct\n1,a,1\n2,a,0,more\n", "line 3 has 4 cells and the header 3", "that line"),
-        ("model,correct\na,1\na,0\n", "known as the item", "--map item=order"),
-        ("id,model,zeta\n1,a,0.2\n", "known as a score", "--map score=zeta"),
+        ("model,correct\na,1\na,0\n", "the question IDs", "--map item=order"),
+        ("id,model,zeta\n1,a,0.2\n", "the scores", "--map score=zeta"),
         (
             "id,model,correct\n1,a,maybe\n2,a,1\n",
             "correct is not a number in 1 row .'maybe' in data row 1",

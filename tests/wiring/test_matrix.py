@@ -40,6 +40,7 @@ NOT_WATCHED = {
     "unpaired items": "one condition has no second one to be paired with",
     "unpaired items as stated": "as of unpaired items",
     "judges that obey": "one condition has no second one whose judges do not obey; the note on its answers is watched",
+    "contests": "who won is known of two models together; no day is of one of them",
     "look-alike names": "one condition has no second one that it looks like",
     "tried": "the level of a series is that of all looks; there are no attempts",
 }

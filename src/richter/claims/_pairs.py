@@ -61,7 +61,7 @@ def shared_items(sample: Sample, first: str, second: str) -> Shared:
     )
 
 
-def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float, of_first: bool) -> str:
+def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float, of_first: bool = False) -> str:
     """Why two conditions share too few items to be compared; empty where they share enough.
 
     The share is that of all items that either has, or of the first condition's alone (`of_first`).

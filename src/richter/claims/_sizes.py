@@ -35,7 +35,7 @@ def reach_of(freedom: float, tail: float, power: float) -> float:
     return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
 
 
-def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float) -> int:
+def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
     """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
 
     `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite

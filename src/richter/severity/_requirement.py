@@ -135,7 +135,7 @@ def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> E
 
 
 def decide_requirements(
-    asked: Sequence[AskedRequirement], *, level: float, data_hash: str = "", seed: int | None
+    asked: Sequence[AskedRequirement], *, level: float = 0.95, data_hash: str = "", seed: int | None = None
 ) -> tuple[Claim, ...]:
     """The verdicts on requirements, with the answers that would show an undecided one where no event was seen.
 

@@ -58,9 +58,7 @@ def facts_of(tables: Dataset) -> KeptFacts:
 
 
 def split_facts(frame: pl.DataFrame) -> tuple[pl.DataFrame, KeptFacts]:
-    """A table without the column of facts, and what that says; nothing where the table is another tool's."""
-    if FACTS_COLUMN not in frame.columns:
-        return frame, KeptFacts()
+    """A table that Richter wrote without the column of facts, and what that says."""
     facts, notes = KeptFacts(), list[tuple[str, str]]()
     for text in frame[FACTS_COLUMN].cast(pl.String).drop_nulls().unique(maintain_order=True):
         try:

@@ -13,7 +13,7 @@ from richter.errors import InputError
 from richter.interop import distinct_stems, guessed_encoding, read_frame, read_sheets, tool_table
 from richter.records import Note, counted, of_kind, printable, tell_apart
 from richter.tables._build_part import build_part
-from richter.tables._kept_facts import restore_facts, split_facts
+from richter.tables._kept_facts import FACTS_COLUMN, restore_facts, split_facts
 from richter.tables._part import Part, rename_conditions
 from richter.tables._reading import table_steps, with_step
 from richter.tables._roled_table import known_table
@@ -382,7 +382,7 @@ def part_of_frame(
 
     A table that the user gave a name (`named`) is one condition's: several columns of grades are its measures.
     """
-    frame, facts = split_facts(frame)
+    frame, facts = split_facts(frame) if FACTS_COLUMN in frame.columns else (frame, None)
     rows = drop_headers(drop_blanks(unnest(frame)))
     if rows.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
@@ -395,7 +395,7 @@ def part_of_frame(
         from richter.tables._infer_table import infer_table  # only where names do not tell
 
         table = infer_table(rows, options, notes, what, named=named)
-    if further := [c for c in (*measures, *facts.measures) if c in table.frame.columns]:
+    if further := [c for c in (*measures, *(facts.measures if facts else ())) if c in table.frame.columns]:
         table = dataclasses.replace(table, measures=list(dict.fromkeys((*table.measures, *further))))
     part = build_part(table, options, what=what, stem=stem)
     if "condition" not in given.map or "spellings" in given.layout:
@@ -403,7 +403,7 @@ def part_of_frame(
     for step in NOTED_STEPS:
         for note in of_kind(part.notes, step):
             part.reading = with_step(part.reading, step, note, given)
-    return part if "score" in given.map else restore_facts(part, facts)
+    return part if facts is None or "score" in given.map else restore_facts(part, facts)
 
 
 def merge_spellings(part: Part) -> Part:
