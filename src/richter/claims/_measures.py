@@ -295,7 +295,7 @@ def labelled_measures() -> tuple[str, ...]:
                  and (m.source == "severity" or m.name == "accuracy"))  # fmt: skip
 
 
-def pass_metric(k: int, *, every: bool) -> Metric:
+def pass_metric(k: int, *, every: bool = False) -> Metric:
     """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
     name = f"pass{'^' if every else '@'}{k}"
     more = f"right in {'all' if every else 'one'} of {k} tries"
