@@ -318,8 +318,6 @@ def compare_tables(
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
-    asks_costs = any(metric_of(dataset, q.measure).is_cost for q in page.questions)
-    of_data = [n for n in dataset.notes if not (asks_costs and of_kind([n], "costs"))]
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
     pairs = _pair_notes(dataset, asked, page)
     is_board = control is None and not page.trades
@@ -343,7 +341,7 @@ def compare_tables(
         basis=dataset.basis,
         data_hash=data_hash,
         seed=seed,
-        notes=tuple(dict.fromkeys((*of_data, *notes, *tail_notes))),
+        notes=tuple(dict.fromkeys((*_notes_of_data(dataset, page, tried), *notes, *tail_notes))),
         options={
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
             "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
@@ -474,6 +472,14 @@ def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict
     return {m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in measures}
 
 
+def _notes_of_data(dataset: Dataset, page: Page, tried: int) -> Iterator[str]:
+    """What is known of the data, without costs that the page asks about, and the attempts that were made on them."""
+    asks_costs = any(metric_of(dataset, q.measure).is_cost for q in page.questions)
+    yield from (n for n in dataset.notes if not (asks_costs and of_kind([n], "costs")))
+    if tried > 1:
+        yield f"the best of {tried} attempts is allowed for"
+
+
 def _notes(
     dataset: Dataset,
     asked: Sequence[Asked],
@@ -484,8 +490,6 @@ def _notes(
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
     main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
-    if policy.tried > 1:
-        yield f"the best of {policy.tried} attempts is allowed for"
     yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
