@@ -498,3 +498,14 @@ def test_a_run_of_which_every_call_failed_is_to_be_asked_again() -> None:
     for ask in (lambda: compare_tables(dataset), lambda: outcomes_of(dataset, "accuracy")):
         with pytest.raises(InputError, match=r"All 60 calls in .* failed, so there is no answer\. Ask again"):
             ask()
+
+
+@pytest.mark.parametrize(("lost", "is_noted"), [(10, False), (11, True)])
+def test_more_than_a_twentieth_missing_is_no_ground_to_rely_on_by_hand(lost: int, is_noted: bool) -> None:
+    """Of 200 grades; the baseline's right answers may be the lost ones, which neither way of counting shows."""
+    table = (np.random.default_rng(2).random((100, 2)) < 0.7).astype(float)
+    table[:lost, 0] = np.nan
+    dataset = dataset_of(outcomes(table))
+    for policy in (Policy(), Policy(is_gate=True)):
+        asked = evidence(dataset, Question(measure="accuracy", conditions=("a", "b")), policy)
+        assert any("lost mostly right answers" in note for note in asked.notes) == is_noted

@@ -224,6 +224,9 @@ def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Po
     return Finding(block=block)
 
 
+MANY_MISSING = 0.05  # share of grades, beyond which lost right answers of one condition can make a difference
+
+
 def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Missing grades: a note, and a block for measures without a worse end that they could be counted at."""
     metric = metric_of(dataset, question.measure)
@@ -238,7 +241,8 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "new-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
-        return Finding(notes=notes)
+        is_many = len(question.conditions) == 2 and lacking.total > MANY_MISSING * lacking.expected
+        return Finding(notes=(*notes, CHECK_NOTES["many missing"]) if is_many else notes)
     why = BLOCK_REASONS["missing in runs" if has_worst else "no worst value"].format(noun=metric.noun)
     block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
     return Finding(notes=notes, block=block)

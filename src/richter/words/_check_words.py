@@ -58,6 +58,8 @@ CHECK_NOTES = {  # filled from fields by `format`
     "trusted judges": "{reason}; judges are trusted (--trust-raters)",
     "label conflict": "human labels contradict the grades of {name}: graded {graded}, by labels {corrected}",
     "large group": "Group {name} holds {share:.0%} of the questions: more groups narrow the interval.",
+    "many missing": "More than 5% of the grades are missing: if one model lost mostly right answers, a difference "
+    "shown here may be false.",
     "chosen": "{number} models, 2 compared: did you choose one after looking? Then add --tried {others}.",
 }
 ALIGNMENT = {  # whether ids mean the same questions; filled from fields by `format`
