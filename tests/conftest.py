@@ -37,14 +37,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--core", action="store_true", help="only tests of the core, which need no extra")
 
 
+# what needs the extra `audit`: the package, a server that stands for a provider, the app
+NEEDS_AUDIT = r"richter_audit|aiohttp|helpers\.raw_server|richter\.report\._runs_app"
+
+
 @functools.cache
 def asks_models(path: Path) -> bool:
     """Whether a file of tests, or a helper that it imports, uses the package that asks models or what only it needs."""
     text = path.read_text(encoding="utf-8")
-    if re.search(r"^\s*(?:from|import) (?:richter_audit|aiohttp)\b", text, re.MULTILINE):
+    if re.search(rf"^\s*(?:from|import) (?:{NEEDS_AUDIT})\b", text, re.MULTILINE):
         return True
-    helpers = re.findall(r"^\s*from helpers\.(\w+) import", text, re.MULTILINE)
-    return any(asks_models(Path(__file__).with_name("helpers") / f"{name}.py") for name in helpers)
+    folder = Path(__file__).parent
+    others = re.findall(r"^\s*from (helpers|\w+)\.(\w+) import", text, re.MULTILINE)
+    files = [folder / room / f"{name}.py" for room, name in others if room == "helpers" or name.startswith("test_")]
+    return any(asks_models(file) for file in files)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.audit  # the study loads all before it forks
 STUDY = Path(__file__).parents[1] / "studies" / "mutants.py"
 SOURCE = STUDY.parents[1] / "src" / "richter"
 

@@ -197,7 +197,10 @@ def printed() -> list[tuple[str, list[str]]]:
         p for kind in ("md", "html", "js", "toml", "yml") for p in ROOT.rglob(f"*.{kind}") if p.name != "CHANGELOG.md"
     ]
     for path in others:
-        if not any(part.startswith(".") or part in ("build", "node_modules") for part in path.relative_to(ROOT).parts):
+        if not any(
+            part.startswith(".") or part in ("build", "node_modules", "site", "demo", "soak")
+            for part in path.relative_to(ROOT).parts
+        ):
             text = path.read_text(encoding="utf-8")
             found += [(path.name, words) for line in text.splitlines() for words in lines_in(line)]
     return found

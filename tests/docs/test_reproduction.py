@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.audit  # rows run written benchmarks and searches
+
 ROOT = Path(__file__).parents[2]
 
 # what the papers have, table by table and figure by figure

@@ -257,6 +257,7 @@ def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp
 
 
 def test_sheets_of_raters_grade_the_same_answers(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
     head = ["Document", "GPT", "Claude"]
     rows = {f"Rater {r}": [head, *([f"D{k}", 1 + (k + r) % 7, 7 - k % 7] for k in range(14))] for r in (1, 2)}
     tables = read_tables(str(workbook(tmp_path / "t.xlsx", {"README": [["Please rate from 1 to 7"]], **rows})))
