@@ -1,6 +1,7 @@
 """The verification tax's formulas over scale and rounds, each with constant 1 (theorem 16, appendices J.2 and O)."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -47,7 +48,7 @@ def transfer_labels(shift: float, delta: float, error_rate: float) -> Transfer:
     return Transfer(error_rate / shift**3, error_rate / delta**3)
 
 
-def main() -> None:
+def main(_: Sequence[str] | None = None) -> None:
     """Print each formula at the paper's figures."""
     for labels in (5_000, 14_000, 500_000):
         print(f"horizon of {labels:,} labels: {horizon(labels).passive:.2e}")
