@@ -31,6 +31,7 @@ from richter.claims import (
     measure_words,
     pairs_of,
     rank_spans,
+    rate_interval,
     severity_page_measures,
     step_measures,
     tiers_of,
@@ -60,8 +61,8 @@ from richter.evidence import (
     shared_by,
     trade,
 )
-from richter.floors import ConditionSummary, summarise_condition
-from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
+from richter.floors import ConditionSummary, with_calibration
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_most, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import RATERS_APART, Dataset, item_codes
 from richter.tables._tables import all_failed_error
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
 MAX_SUBGROUPS = 1000
+MIN_GRADED = 30  # questions below which every figure of a condition is rough
 MIN_SINGLE_LETTERS = 30  # answers of one letter from which a habit of position is looked for
 
 
@@ -557,22 +559,45 @@ def condition_summaries(
         error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
         n = int(np.count_nonzero(np.bincount(item)))
         size = len(dataset.item_ids) if is_common[k] else int(np.count_nonzero(rows[:, k]))
-        summary = summarise_condition(
-            name,
-            error,
-            correct=correct,
-            confidence=confidence,
-            item=item,
-            group=graded.group,
-            weight=graded.weight,
-            failed=max(min(failed[name], size - n), 0),
+        summary = _graded_summary(
+            name, error, level=level, failed=max(min(failed[name], size - n), 0),
             missing=max(size - n - failed[name], 0),
-            rng=rng,
-            level=level,
-            n_resamples=n_resamples,
-        )
+        )  # fmt: skip
+        if error is not None and not np.isnan(confidence).all():
+            summary = with_calibration(
+                summary, correct=correct, confidence=confidence, item=item, group=graded.group, weight=graded.weight,
+                rng=rng, level=level, n_resamples=n_resamples,
+            )  # fmt: skip
         summaries.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
     return summaries
+
+
+def _graded_summary(
+    name: str, error: Evidence | None, *, failed: int, missing: int, level: float
+) -> ConditionSummary:  # fmt: skip
+    """A condition's summary from the evidence on its error rate, without its calibration."""
+    asked = missing + failed + (0 if error is None else error.n)
+    warnings = [f"{failed} of {asked} calls failed: its own rate leaves them out"] if failed else []
+    if error is None:
+        why = "every row failed" if failed and not missing else "no row has a grade"
+        return ConditionSummary(
+            name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
+        )
+    n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
+    if rate == 0:
+        warnings.append(
+            f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
+        )
+    if rate in (0, 1) and n >= MIN_GRADED:
+        warnings.append(
+            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'question')}: check that answers were extracted right"
+        )
+    if n < MIN_GRADED:
+        warnings.append(f"only {counted(n, 'graded question')}: every figure here is rough")
+    return ConditionSummary(
+        name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval,
+        accuracy=1 - rate, labels=error.labels, warnings=tuple(warnings),
+    )  # fmt: skip
 
 
 def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, about: About) -> tuple[tuple[str, ...], ...]:

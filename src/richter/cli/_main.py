@@ -20,7 +20,7 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.cli._aliases import respell
+from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
@@ -145,7 +145,7 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
-        args = respell(args)
+        args = respell(args) if args[0] in FIRST_WORDS else args
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
