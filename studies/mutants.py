@@ -134,6 +134,7 @@ SAME = {
     ("claims/_gate_limits.py", "comparison Lt", "if quantile < 0"): "a quantile of 0 takes no error",
     ("claims/_gate_limits.py", "constant 1", "if chance >= 1"): "what is no number is never the smallest limit",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("audit/_gate_check.py", "comparison Gt", "if abs(right - round(right))"): "a departure as large as the bound",
     ("audit/_measure_claims.py", "comparison Eq", "key = (section =="): "what is told apart is the same",
     ("audit/_comparison.py", "comparison LtE", "sample.draws.max() <= 1"): "one draw an item has no share of draws",
     ("claims/_labels.py", "constant 1.0", "weight = (1.0 if"): "weights are divided by their sum",
