@@ -4,10 +4,12 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.audit import CompareReport, compare_tables
+from richter.audit import CompareReport, compare_tables, page_questions
+from richter.records import Item, Note
 from richter.stats import Floats
 from richter.tables import Dataset
 
@@ -139,3 +141,91 @@ def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random
     assert len(said[2]) > 0
     assert said[3] == []
     assert [note for note in compared(dataset_of(outcomes(x[:, :2, 0]))).notes if "spread" in note] == []
+
+
+def warnings_of(right: int, n: int, failed: int = 0) -> tuple[str, ...]:
+    """What is said of a condition with so many right answers, so many wrong ones, and so many failed calls."""
+    x = np.column_stack([np.arange(n + failed) % 2, np.arange(n + failed) < right]).astype(float)
+    x[n:, 1] = np.nan
+    lost = [(f"q{k:04d}", "b", 0) for k in range(n, n + failed)]
+    return compared(dataset_of(outcomes(x), failed=lost)).conditions["b"].warnings
+
+
+def test_what_is_odd_about_a_condition_is_said_by_hand() -> None:
+    assert warnings_of(29, 30) == warnings_of(1, 30) == ()
+    assert warnings_of(28, 29) == ("only 29 graded questions: every figure here is rough",)
+    assert warnings_of(0, 30) == ("0% accuracy on 30 questions: check that answers were extracted right",)
+    none, odd = warnings_of(30, 30)
+    assert none.startswith("no error in 30: the rate is at most ")
+    assert odd == "100% accuracy on 30 questions: check that answers were extracted right"
+    assert warnings_of(29, 30, failed=2) == ("2 of 32 calls failed: its own rate leaves them out",)
+    assert warnings_of(0, 0, failed=2)[0].startswith("untestable: every row failed")
+
+
+def test_a_question_with_a_graded_repeat_is_not_a_failed_one() -> None:
+    """Of 40 questions asked twice, one of b's calls failed in each of three, and both of them in a fourth."""
+    x = np.repeat(graded()[:, :, None], 2, axis=2)
+    x[:4, 1, 1] = x[3, 1, 0] = np.nan
+    lost = [*((f"q{k:04d}", "b", 1) for k in range(4)), ("q0003", "b", 0)]
+    b = compared(dataset_of(outcomes(x), failed=lost)).conditions["b"]
+    assert (b.n, b.failed, b.missing) == (39, 1, 0)
+
+
+def test_a_page_asks_what_the_data_hold_and_no_more() -> None:
+    x = graded()
+    severity = outcomes(np.where(x == 1, 0.0, 2.0), "mean_severity")
+    sure = {(f"q{k:04d}", "a", 0): 0.5 for k in range(40)}
+    asked = [
+        list(dict.fromkeys(question.measure for question in page_questions(data).questions))
+        for data in (dataset_of(outcomes(x)), dataset_of(outcomes(x), confidence=sure), dataset_of(severity))
+    ]
+    assert asked[:2] == [["accuracy"], ["accuracy", "ece"]]
+    assert asked[2][0] == "mean_severity"
+    assert "accuracy" not in asked[2]
+    rows = compared(dataset_of(severity)).conditions.values()
+    assert [(row.n, row.accuracy, row.missing) for row in rows] == [(40, None, 0)] * 2
+
+
+def contests(first: float | None = 1.0) -> Dataset:
+    """Each question a contest of two of three models, with the place at which it was shown, and what it took."""
+    x = np.full((60, 3), np.nan)
+    for k in range(60):
+        x[k, [k % 3, (k + 1) % 3]] = k % 2, 1 - k % 2
+    dataset = dataset_of(outcomes(x, "win_rate"), outcomes(x + 1, "latency"))
+    shown = dataset.answers.with_columns(shown_first=pl.lit(first, dtype=pl.Float64))
+    return dataclasses.replace(dataset, answers=shown)
+
+
+def test_strength_is_asked_of_contests_and_of_wins_alone() -> None:
+    pages = [page_questions(contests()), page_questions(contests(), on=("latency",)), page_questions(contests(None))]
+    assert ["strength" in {q.measure for q in page.questions} for page in pages] == [True, False, False]
+
+
+def test_notes_of_costs_are_left_to_the_claims_on_them() -> None:
+    dollars = outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money")
+    notes = (Note("compare the costs with --on money", "costs"), "rows were dropped")
+    dataset = dataset_of(outcomes(graded()), dollars, notes=notes)
+    plain_page, of_costs = (compared(dataset, on=on).notes for on in ((), ("accuracy", "money")))
+    assert [note in plain_page for note in notes] == [True, True]
+    assert [note in of_costs for note in notes] == [False, True]
+
+
+def test_a_pair_that_is_compared_is_not_refused_nor_counted_as_on_other_questions() -> None:
+    report = compared(dataset_of(outcomes(np.random.default_rng(0).random((60, 3)).round())))
+    assert report.refused == ()
+    assert not any("different questions" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("letters", "right", "warned"), [
+    (8 * "A" + "BC", "A", False),  # A is right as often as it is given
+    (8 * "A" + "BC", "B", True),
+    (29 * "A" + "BCDEFGHIJ", "B", True),  # ten options
+    (29 * "A" + "BCDEFGHIJK", "B", False),  # eleven are no options
+])  # fmt: skip
+def test_a_letter_is_given_by_habit_only_where_it_is_more_often_given_than_right(
+    letters: str, right: str, warned: bool
+) -> None:
+    dataset = with_letters(40, letters)
+    items = {name: Item(id=name, prompt="?", reference=right) for name in dataset.item_ids}
+    warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
+    assert any("by position" in line for line in warnings) is warned

@@ -213,16 +213,10 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
 def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
-    scores = dataset.scores.filter(pl.col("metric") == "accuracy")
-    if scores["confidence"].null_count() < len(scores):
-        names.append("ece")
     names += ["strength"] if main == "win_rate" and are_contests(dataset) else []
-    names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
-    names += [name for name in dataset.measures if has_values(dataset, name)]
-    if dataset.steps is not None:
-        names += [name for name in step_measures() if has_values(dataset, name)]
-    if dataset.counting is not None:
-        names += severity_page_measures()
+    columns = (m.name for m in METRICS.values() if m.source == "column")
+    others = ("ece", *columns, *dataset.measures, *step_measures(), *severity_page_measures())
+    names += [name for name in others if has_values(dataset, name)]
     return list(dict.fromkeys(names))
 
 
@@ -608,8 +602,7 @@ def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, about: About) 
 
 def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[PairNote, ...]:
     """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
-    main = [a for a in asked if _is_paired(a)]
-    main = [a for a in main if (a.question.measure == page.main if page.trades else a.question.family == "main")]
+    main = [a for a in asked if _is_paired(a) and a.question.measure == page.main and not a.question.column]
     return tuple(_pair_note(dataset, shared_by(dataset, a.question)) for a in main)
 
 
