@@ -107,3 +107,55 @@ def test_a_bill_of_which_no_rise_of_a_half_could_be_told_is_too_short(spread: fl
         days.append(dataclasses.replace(day, values=day.values.select("item", "weight").with_columns(money=money)))
     report = watch_series("bot", days)
     assert (report.exit_code, report.series[0].detectable > 0.5) == (code, code == 4)
+
+
+def wrong_by(rates: list[float], n: int = 1000) -> list[Day]:
+    """Entries of the same n items, each wrong with its entry's rate."""
+    rng, items = np.random.default_rng(3), [f"q{k}" for k in range(n)]
+    made = []
+    for k, rate in enumerate(rates):
+        values = pl.DataFrame({"item": items, "weight": 1.0, "error_rate": rng.binomial(1, rate, n) * 1.0})
+        at = str(np.datetime64("2026-01-05") + k)
+        made.append(Day(at=at, name=at, values=values, judged=False, made={}))
+    return made
+
+
+def test_slow_variation_is_said_from_a_twentieth_of_the_range_and_not_from_a_fiftieth() -> None:
+    said = [
+        any("varies by about" in note for note in watch_series("bot", wrong_by(rates.tolist())).notes)
+        for rates in (0.3 + size * np.sin(np.arange(40) / 3) for size in (0.05, 0.02))
+    ]
+    assert said == [True, False]
+
+
+def test_eight_entries_are_enough_where_a_large_jump_would_show() -> None:
+    codes = [watch_series("bot", wrong_by([0.3] * n)).exit_code for n in (7, 8)]
+    assert codes == [4, 0]
+
+
+def test_what_could_be_told_counts_the_items_from_the_first_entry_before_the_week() -> None:
+    """Of eight days the week leaves one before it: 1 / 40 beyond each end at a limit of 20, and 80% power."""
+    days = entries(8)
+    value = np.stack([day.values["error_rate"].to_numpy() for day in days])
+    error = (value[1:].mean(axis=0) - value[0]).std(ddof=1) / np.sqrt(len(ITEMS))
+    found = watch_series("bot", days).series[0]
+    assert found.detectable == pytest.approx((1.9599640 + 0.8416212) * error, abs=1e-6)
+    assert 0 < watch_series("bot", days[:7]).series[0].detectable < found.detectable
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_an_entry_at_an_end_of_the_scale_has_limits(rate: float) -> None:
+    lead = watch_series("bot", wrong_by([0.5] * 5 + [rate] + [0.5] * 4, n=20)).series[0]
+    assert np.isfinite(lead.low).all()
+    assert np.isfinite(lead.high).all()
+
+
+def test_two_entries_of_fixed_answers_are_a_series_of_the_judges() -> None:
+    seen = []
+    for n in (1, 2):
+        days = [
+            dataclasses.replace(day, judge=dict.fromkeys(ITEMS, 2.0) if k < n else {})
+            for k, day in enumerate(entries(4))
+        ]
+        seen.append("judge" in {s.metric for s in watch_series("bot", days).series})
+    assert seen == [False, True]

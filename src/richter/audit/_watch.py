@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -237,12 +237,13 @@ def watch_series(
         row, more = _watch_metric(one, items, limit=limit, independent=independent, deployed=deployed)
         found += more
         series.append(row)
-    claims = tuple(_claim(s, condition, len(series), level, days) for s in series)
+    rows = {one.metric: one.row for one in watched}
+    claims = tuple(_claim(s, rows[s.metric], condition, len(series), days) for s in series)
     changes = recorded_changes(days)
     judge = next((s for s in series if s.metric == JUDGE and s.alarm is not None), None)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
-    code, sentence = _verdict_on(series, condition, days, step)
+    code, sentence = _verdict_on(series, rows, condition, days, step)
     return WatchReport(
         sentence=sentence,
         exit_code=code,
@@ -255,7 +256,7 @@ def watch_series(
         level=level,
         changes=tuple(changes),
         flipped=next((s.broken_items for s in series if s.metric == "error_rate"), ()),
-        reliance=_reliance(series, days, margin, level),
+        reliance=_reliance(series, rows, margin, level),
         notes=tuple(dict.fromkeys(found)),
         understood=days[-1].understood,
         basis=days[-1].basis,
@@ -396,7 +397,7 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     at, when = tuple(day.at for day in one.days), days_of([day.at for day in one.days])
     values, noise = _followed_values(one)
     known, step = deployments(one.days, deployed), float(np.median(np.diff(when)))
-    ahead = max(MIN_WINDOW_ENTRIES, min(round(WINDOW_DAYS / max(step, 1e-9)), WINDOW_DAYS))
+    ahead = max(MIN_WINDOW_ENTRIES, round(WINDOW_DAYS / max(step, 1.0)))
     change = floors.change_evidence(
         values, noise, span=one.span, days=when, deployed=known,
         independent=independent, limit=limit, ahead=ahead, loss=one.loss,
@@ -439,12 +440,12 @@ def _window_fields(
     one: _Watched, look: int, when: Floats, known: Sequence[int], limit: float, *, is_shown: bool
 ) -> dict[str, Any]:
     """What the window of a look says: its difference, and whether that is a loss."""
-    start = window_start(when, look, known)
-    if start == 0:
+    found = _window_difference(one, look, when, known)
+    if found is None:
         return {}
-    found = one.difference(start, look)
+    since = one.days[window_start(when, look, known)].at
     fields: dict[str, Any] = {
-        "since": one.days[start].at, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
+        "since": since, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
     }  # fmt: skip
     if is_shown and one.metric != JUDGE:
         fields["worse"] = (found.estimate > 0) is (one.row.better == "lower")
@@ -497,8 +498,8 @@ def _mean_limits(one: _Watched, limit: float) -> tuple[tuple[float, ...], tuple[
 
 def _detectable(one: _Watched, reach: float, when: Floats, known: Sequence[int], limit: float) -> float:
     """The shift that both the evidence and the window's interval would show in 80% of series; of amounts relative."""
-    start = window_start(when, len(when) - 1, known)
-    error = one.difference(start, len(when) - 1).standard_error if start > 0 else None
+    window = _window_difference(one, len(when) - 1, when, known)
+    error = None if window is None else window.standard_error
     by_items = (float(ndtri(1 - 0.5 / limit)) + float(ndtri(0.8))) * error if error is not None else 0.0
     return max(math.expm1(min(reach, 700.0)) if one.is_amount else reach, by_items)
 
@@ -515,27 +516,28 @@ def _is_too_short(lead: MetricSeries, row: Metric) -> bool:
     return lead.detectable > LARGE_JUMP * (row.high - row.low)
 
 
-def _verdict_on(series: Sequence[MetricSeries], condition: str, days: Sequence[Day], step: str) -> tuple[int, str]:
+def _verdict_on(
+    series: Sequence[MetricSeries], rows: Mapping[str, Metric], condition: str, days: Sequence[Day], step: str
+) -> tuple[int, str]:
     """The exit status and the sentence: got worse, too short to tell, got better, changed, or no change shown."""
     model = [s for s in series if s.metric != JUDGE]
     worse = [s for s in model if s.worse]
     if worse:
-        return 3, " ".join(describe_alarm(s, condition, days[0].metric(s.metric)) for s in worse)
+        return 3, " ".join(describe_alarm(s, condition, rows[s.metric]) for s in worse)
     changed = " ".join(
-        describe_alarm(s, condition, days[0].metric(s.metric)) if s.alarm is not None
-        else describe_change(s, condition, days[0].metric(s.metric))
+        describe_alarm(s, condition, rows[s.metric]) if s.alarm is not None
+        else describe_change(s, condition, rows[s.metric])
         for s in model if s.detected is not None
     )  # fmt: skip
     if changed:
         return 0, changed
     lead = model[0] if model else None
-    is_short = lead is None or _is_too_short(lead, days[0].metric(lead.metric))
+    is_short = lead is None or _is_too_short(lead, rows[lead.metric])
     return 4 if is_short else 0, describe_detectable(lead, condition, days, step)
 
 
-def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Sequence[Day]) -> Claim:
+def _claim(s: MetricSeries, row: Metric, condition: str, size: int, days: Sequence[Day]) -> Claim:
     """That the metric has changed; with an alarm it is shown."""
-    row = METRICS["mean_severity"] if s.metric == JUDGE else days[0].metric(s.metric)
     return Claim(
         measure=f"change:{s.metric}",
         conditions=(condition,),
@@ -557,12 +559,12 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     )
 
 
-def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
+def _reliance(series: Sequence[MetricSeries], rows: Mapping[str, Metric], margin: float | None, level: float) -> str:
     """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
     lead = series[0] if series else None
     if lead is None or lead.metric == JUDGE or len(lead.values) < FEWEST:
         return ""
-    words = days[0].metric(lead.metric)
+    words = rows[lead.metric]
     if words.low is None or words.high is None:
         return ""
     loss = DEFAULT_MARGIN * (words.high - words.low) if margin is None else margin
