@@ -131,6 +131,7 @@ def test_slow_variation_is_said_from_a_twentieth_of_the_range_and_not_from_a_fif
 def test_eight_entries_are_enough_where_a_large_jump_would_show() -> None:
     codes = [watch_series("bot", wrong_by([0.3] * n)).exit_code for n in (7, 8)]
     assert codes == [4, 0]
+    assert watch_series("bot", entries(8)).exit_code == 4  # of 50 questions a jump of 15 points would not
 
 
 def test_what_could_be_told_counts_the_items_from_the_first_entry_before_the_week() -> None:
@@ -159,3 +160,25 @@ def test_two_entries_of_fixed_answers_are_a_series_of_the_judges() -> None:
         ]
         seen.append("judge" in {s.metric for s in watch_series("bot", days).series})
     assert seen == [False, True]
+
+
+def test_a_measure_is_followed_where_half_of_the_entries_have_it_and_of_amounts_one() -> None:
+    def followed(days: list[Day]) -> set[str]:
+        return {s.metric for s in watch_series("bot", days).series}
+
+    assert followed(entries(2)) == {"error_rate"}
+    assert followed(entries(10, money=1.0, tokens=5.0)) == {"error_rate", "money"}
+    refused = [entries(10, refusal_rate=0.2)[:n] + entries(10, refusal_rate=None)[n:] for n in (4, 5)]
+    assert ["refusal_rate" in followed(days) for days in refused] == [False, True]
+
+
+def test_items_that_broke_are_wrong_in_most_entries_since_the_last_one_among_them() -> None:
+    """Of 40 items 20 are wrong from the eighteenth entry on, ten of which are right again in the one between."""
+    items = [f"q{k:02d}" for k in range(40)]
+    days = []
+    for day in range(20):
+        wrong = [k < (10 if day == 18 else 20) and day >= 17 for k in range(40)]
+        values = pl.DataFrame({"item": items, "weight": 1.0, "error_rate": np.array(wrong) * 1.0})
+        days.append(Day(at=f"2026-01-{day + 1:02d}", name="", judged=False, made={}, values=values))
+    lead = watch_series("bot", days).series[0]
+    assert (lead.changed, lead.broken, lead.fixed) == ("2026-01-18", 20, 0)
