@@ -9,6 +9,7 @@ import pytest
 
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import CompareReport, compare_tables, page_questions
+from richter.errors import InputError
 from richter.records import Item, Note
 from richter.stats import Floats
 from richter.tables import Dataset
@@ -229,3 +230,49 @@ def test_a_letter_is_given_by_habit_only_where_it_is_more_often_given_than_right
     items = {name: Item(id=name, prompt="?", reference=right) for name in dataset.item_ids}
     warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
     assert any("by position" in line for line in warnings) is warned
+
+
+def in_domains(n: int) -> Dataset:
+    """Two conditions on n questions, each of a domain of its own."""
+    values = np.tile([[0.0, 1.0], [1.0, 1.0]], (n // 2 + 1, 1))[:n]
+    return dataset_of(outcomes(values, stratum=np.arange(n), strata=tuple(f"d{k:04d}" for k in range(n))))
+
+
+def test_a_thousand_subgroups_are_the_most() -> None:
+    assert len(page_questions(in_domains(1000), by="domain").questions) == 1001
+    with pytest.raises(InputError, match="has 1,001 values"):
+        page_questions(in_domains(1001), by="domain")
+
+
+@pytest.mark.parametrize("given", [{"adjust": True}, {"suite": {"d0000": 1.0, "d0001": 1.0}}, {"by": "domain"}])
+def test_what_needs_pairs_is_refused_without_them(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="Without pairs"):
+        compared(in_domains(2), unpaired=True, **given)
+
+
+def test_a_page_of_quality_and_cost_asks_the_trade_of_each_pair_and_has_no_ranks() -> None:
+    """With no grades beside them costs alone are no trade."""
+    dollars = outcomes(np.random.default_rng(0).random((40, 3)) + 1, "money")
+    x = np.column_stack([graded(), np.ones(40)])
+    dataset = dataset_of(outcomes(x), dollars)
+    trades = compared(dataset, on=("money",), margin={"accuracy": 0.1})
+    plain_page = compared(dataset, on=("money",))
+    assert [c.measure for c in trades.claims if c.primary] == ["accuracy and money"] * 3
+    assert [c.measure for c in plain_page.claims if c.primary] == ["money"] * 3
+    assert (trades.groups, trades.ranks) == ((), {})
+    assert set(plain_page.ranks) == {"a", "b", "c"}
+    assert len(plain_page.groups) > 0
+    assert [pair.conditions for pair in trades.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    with pytest.raises(InputError, match="no grades"):
+        compared(dataset_of(dollars), on=("money",), margin={"money": 0.1})
+
+
+def test_a_measure_that_the_data_lack_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="latency"):
+        compared(dataset_of(outcomes(graded())), on=("latency",))
+
+
+def test_a_condition_has_its_own_rate_also_where_claims_on_these_items_need_repeats() -> None:
+    row = compared(dataset_of(outcomes(graded())), about="these-items").conditions["a"]
+    assert row.error_rate == pytest.approx(8 / 40)
+    assert row.error_rate_interval is not None

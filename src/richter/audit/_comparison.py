@@ -185,8 +185,6 @@ def page_questions(
     margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
     _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
-    if trades and quality == main:
-        raise InputError(f"{main} alone is not a trade-off.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
     for measure in measures_of(dataset, main, on):
