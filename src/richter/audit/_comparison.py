@@ -353,7 +353,6 @@ def compare_tables(
             conditions=dataset.conditions,
             changed=changed_items(pairs),
             control=control,
-            scale=next((scale for c in report_claims if (scale := _scale_of(dataset, c.measure))), None),
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
@@ -364,14 +363,6 @@ def compare_tables(
 def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int, int]]:
     """How many items each pair fixed and broke, where that is known."""
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
-
-
-def _scale_of(dataset: Dataset, measure: str) -> tuple[float, float] | None:
-    """The ends of the scale of a score; None of what has none of its own."""
-    metric = metric_of(dataset, measure) if measure == dataset.metric else None
-    if metric is None or metric.suffix or metric.low is None or metric.high is None:
-        return None
-    return metric.low, metric.high
 
 
 def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:

@@ -74,7 +74,6 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
         changed={} if study.comparison is None else changed_items(study.comparison.pairs),
         candidate=named.get("candidate"),
         baseline=named.get("baseline") or None,
-        scale=next((row.scored.scale for row in conditions if row.scored is not None), None),
     )
 
 

@@ -85,6 +85,7 @@ def severity_given_error(
     items: ArrayLike | None = None,
     runs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    worst: float = TOP,
 ) -> Evidence:
     """The second condition's mean severity given an error minus the first's; with `at`, the share of errors >= `at`.
 
@@ -96,6 +97,7 @@ def severity_given_error(
     permutation instead (`permuted_evidence`), if these are of more than one severity. Valid where units are a sample of
     what will be asked. Raises `TooFewErrors` without errors.
     `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
+    `worst` is the upper end of the scale.
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
     the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
@@ -107,7 +109,7 @@ def severity_given_error(
     sides = [_condition_side(scores, value, data) for scores in (data.first, data.second)]
     (mean_a, n_a, error_a, rest_a, spread_a), (mean_b, n_b, error_b, rest_b, spread_b) = sides
     total = n_a + n_b
-    reach = 1.0 if at is not None else _widest_difference(data)
+    reach = 1.0 if at is not None else _widest_difference(data, worst)
     rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
     if items is not None:
         data, rest, weight = _influence_by_draw(data, value, np.asarray(items).ravel())
@@ -125,13 +127,13 @@ def severity_given_error(
     return with_shared_contrast(data.first, data.second, evidence) if at is None and is_plain else evidence
 
 
-def _widest_difference(data: Paired) -> float:
+def _widest_difference(data: Paired, worst: float) -> float:
     """How far apart two mean severities of errors can be on this scale, whatever part of it was seen.
 
-    It ends at 4, or at the largest seen on another scale, and begins an eighth above 0, or at the least error seen.
+    It ends at the worst, or at the largest seen beyond, and begins an eighth above 0, or at the least error seen.
     """
     errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
-    top = max(float(errors.max()), TOP)
+    top = max(float(errors.max()), worst)
     return top - min(float(errors.min()), top / 8)
 
 
@@ -219,16 +221,16 @@ def influences(
 
 
 def mean_given_error(
-    severity: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+    severity: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None, worst: float = TOP
 ) -> Evidence:
     """One condition's mean severity given an error, as `severity_given_error` estimates it.
 
-    It lies from 0 to 4, or to the largest seen on another scale: one error of severity 1 does not say that none is 4.
+    It lies from 0 to the worst, or to the largest seen beyond: one error of severity 1 does not say that none is 4.
     """
     scores = np.asarray(severity, dtype=np.float64).ravel()
     data = align_pair(scores, scores, groups=groups, weights=weights)
     mean, n, error, rest, few = _condition_side(data.second, lambda s: s, data)
-    top = max(float(np.nanmax(data.second)), TOP)
+    top = max(float(np.nanmax(data.second)), worst)
     evidence = linearised_evidence(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
 
     def interval(level: float) -> Interval:
