@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -21,6 +22,7 @@ from richter.interop import (
 )
 from richter.records import counted, of_kind
 from richter.tables._answer_keys import MAX_WORDS, PLAIN_NUMBER, PLAIN_WORDS
+from richter.tables._dates import dates_of
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import LAYOUT, ORDER
@@ -410,6 +412,8 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:
         shown = ", ".join(brief(value) for value in values)
+    if field == "condition" and column in (dates_of(frame) or ()):
+        shown += f"; to follow one model over time: richter watch FILE --date {shlex.quote(column)}"
     return Role(field=field, shown=f'column "{brief(column)}" ({shown})', is_known=is_known)
 
 
