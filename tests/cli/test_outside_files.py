@@ -71,3 +71,44 @@ def test_times_of_one_day_are_no_series(capsys: pytest.CaptureFixture[str]) -> N
     rows = graded(40, a=0.6, b=0.7)
     write("day.csv", [{"timestamp": f"2026-01-01T10:{k // 60:02}:{k % 60:02}", **row} for k, row in enumerate(rows)])
     assert run(capsys, "compare day.csv")[0] == 0
+
+
+def test_whose_ratings_count_travels_with_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Simulated ratings: a judge of every answer, people of every other one."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for i, m in ((i, m) for i in range(60) for m in "ab"):
+        severity = float(max(rng.integers(-3, 5), 0))
+        rows.append({"item": i, "condition": m, "rater": "gpt", "kind": "judge", "severity": severity})
+        rows += [{**rows[-1], "rater": "anna", "kind": "human", "severity": 0.0}] if i % 2 else []
+    write("ratings.csv", rows)
+    assert run(capsys, "import ratings.csv --ratings human -o run1")[0] == 0
+    assert "severities by people" in run(capsys, "compare run1")[1]
+    assert "severities by judges" in run(capsys, "compare run1 --ratings judge")[1]
+    assert run(capsys, "import ratings.csv -o run2")[0] == 0
+    assert "severities by judges" in run(capsys, "compare run2")[1]
+
+
+def test_raters_in_columns_of_their_own_are_no_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        {"question_id": i, "model": m, **{f"rater{k}": int((rng.random() < 0.9) == (rng.random() < p)) for k in (1, 2)}}
+        for i in range(60)
+        for m, p in (("old", 0.5), ("new", 0.55))
+    ]
+    write("wide.csv", rows)
+    for line in ("compare wide.csv --yes --verbose", "size wide.csv --yes", "report wide.csv --yes -o page.html"):
+        code, said = run(capsys, line)
+        assert code == 0
+        assert "2 raters per answer" in said
+        assert not {"repeat", "repeats"} & {word.strip(".,:;") for word in said.split()}
+        assert "run each one several times" not in said
+    assert "(120 answers)" in said
+    long = [
+        {"id": r["question_id"], "model": r["model"], "annotator": k, "correct": r[f"rater{k}"]}
+        for r in rows
+        for k in (1, 2)
+    ]
+    write("long.csv", long)
+    both = [run(capsys, f"compare {name}.csv --yes")[1].split("Note")[0] for name in ("wide", "long")]
+    assert both[0] == both[1]

@@ -63,7 +63,7 @@ from richter.evidence import (
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
-from richter.tables import RATERS_APART, Dataset, item_codes
+from richter.tables import Dataset, item_codes
 from richter.tables._tables import all_failed_error
 from richter.words import FirstLines, first_lines
 
@@ -511,7 +511,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
     pairs = {
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     }
-    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or of_kind(dataset.notes, RATERS_APART):
+    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or dataset.has_raters:
         return
     sample = sample_of(dataset, page.main)
     if sample.metric.kind == "real" or (sample.outcomes.group is None and sample.draws.max() <= 1):

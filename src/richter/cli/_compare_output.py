@@ -112,6 +112,7 @@ def compare(
         options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
         has_texts=tables.has_texts,
+        has_raters=tables.has_raters,
     )
     show(out, report, data, verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine

@@ -26,7 +26,7 @@ from richter.tables._dates import dates_of
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import LAYOUT, ORDER
-from richter.tables._tables import ReadOptions
+from richter.tables._tables import RATERS_APART, ReadOptions
 from richter.tables._words import (
     DECLINED,
     MISSING,
@@ -342,7 +342,7 @@ def _unused_columns(table: RoledTable, also_used: Sequence[str]) -> tuple[str, .
 
 def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) -> list[Role]:
     """What the steps of layout do, and the conditions that they make, as a person would say it."""
-    told = of_kind(table.notes, LAYOUT)
+    told = [*of_kind(table.notes, LAYOUT), *of_kind(table.notes, RATERS_APART)]
     roles = [Role(field="layout", shown=note, is_known=is_known) for note in told]
     if len(told) < len(steps):
         roles.append(Role(field="layout", shown=", ".join(steps), is_known=is_known))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, printable
+from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
 from richter.tables._words import USUAL_ENDS
@@ -163,6 +163,11 @@ class Dataset:
         if len(self.scores):
             return str(self.scores["metric"][0])
         return "mean_severity" if self.counting else None
+
+    @property
+    def has_raters(self) -> bool:
+        """Whether several rows of an answer are its raters, and no repeats."""
+        return bool(of_kind(self.notes, RATERS_APART))
 
     @functools.cached_property
     def worst_severity(self) -> float:
