@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import richter
+from helpers.commands import run
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import (
     apply_gate_plan,
@@ -266,3 +268,19 @@ def test_a_locked_gate_names_an_option_beside_its_plan_once(tmp_path: Path) -> N
     lock_plan(plan)
     report = apply_gate_plan(plan, dataset, policy=Policy(trust_ids=True), require_locked=True)
     assert report.obstacles[0].count("--trust-ids") == 1
+
+
+@pytest.mark.parametrize("typed", ["--level 0.9", "--margin 2pt", "--on accuracy"])
+def test_options_beside_a_plan_that_it_states_are_refused(
+    typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan_of(tmp_path)
+    code, said = run(capsys, f"gate plan.toml results.csv {typed}")
+    assert (code, typed.split()[0] in said) == (2, True)
+
+
+@pytest.mark.parametrize("more", [{"level": 0.9}, {"on": "accuracy"}, {"conditions": ("old", "new")}, {"margin": 0.02}])
+def test_arguments_beside_a_plan_that_it_states_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"Both a plan and {next(iter(more))} are given"):
+        richter.gate({"old": [1, 0] * 50, "new": [1, 0] * 50}, plan=plan_of(tmp_path), **more)

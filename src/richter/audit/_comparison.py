@@ -64,7 +64,7 @@ from richter.evidence import (
 from richter.floors import ConditionSummary, with_calibration
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_most, counted, of_kind, plain
 from richter.stats import Floats, wilson
-from richter.tables import RATERS_APART, Dataset, item_codes
+from richter.tables import Dataset, item_codes
 from richter.tables._tables import all_failed_error
 from richter.words import FirstLines, first_lines
 
@@ -347,7 +347,6 @@ def compare_tables(
             conditions=dataset.conditions,
             changed=changed_items(pairs),
             control=control,
-            scale=next((scale for c in report_claims if (scale := _scale_of(dataset, c.measure))), None),
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
@@ -358,14 +357,6 @@ def compare_tables(
 def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int, int]]:
     """How many items each pair fixed and broke, where that is known."""
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
-
-
-def _scale_of(dataset: Dataset, measure: str) -> tuple[float, float] | None:
-    """The ends of the scale of a score; None of what has none of its own."""
-    metric = metric_of(dataset, measure) if measure == dataset.metric else None
-    if metric is None or metric.suffix or metric.low is None or metric.high is None:
-        return None
-    return metric.low, metric.high
 
 
 def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
@@ -514,7 +505,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
     pairs = {
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     }
-    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or of_kind(dataset.notes, RATERS_APART):
+    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or dataset.has_raters:
         return
     sample = sample_of(dataset, page.main)
     if sample.metric.kind == "real" or (sample.outcomes.group is None and sample.draws.max() <= 1):

@@ -123,12 +123,15 @@ def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float
     if not evidence.standard_error:
         return None
     reach = reach_of(evidence.freedom, tail, power) * evidence.standard_error
+    if evidence.detectable is not None and not evidence.relative:
+        reach = evidence.detectable(evidence.units, tail, power)
     if evidence.binary_span is not None:
         reach = max(reach, evidence.binary_span * _changes_needed(tail, power) / evidence.units)
     if evidence.relative:
         logs = reach / (1 + evidence.estimate)
         return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, power))
-    return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
+    is_beyond = metric.low is not None and metric.high is not None and reach > metric.high - metric.low
+    return None if is_beyond or math.isinf(reach) else reach
 
 
 def requirement_needed(asked: Asked, alpha: float) -> tuple[int, float] | None:

@@ -118,7 +118,11 @@ def describe_out_of_range(dataset: Dataset, measure: str) -> str:
 def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
-    return outcomes_of(dataset, measure).metric if row.source == "score" and row.estimator == "mean" else row
+    return (
+        outcomes_of(dataset, measure).metric
+        if row.source == "score" and row.estimator == "mean"
+        else dataset.on_scale(row)
+    )
 
 
 @once

@@ -11,6 +11,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import hinted_fields
 from richter.records import Note, counted, printable
+from richter.tables._dates import dates_of
 from richter.tables._shapes import ORDER
 from richter.tables._tables import KEY, RATERS_APART, ReadOptions
 from richter.tables._words import (
@@ -211,6 +212,11 @@ def _repeated_error(
     own = rows.filter(item=item, condition=condition, draw=draw)
     where = f" under {brief(condition)!r}" if "condition" in place else ""
     keys = [rows["item"], rows["condition"], rows["draw"]]
+    if series := _describe_dates(frame, rows):
+        return InputError(
+            f"{what}: item {brief(item)!r} has {len(own)} rows{where}, of several dates.",
+            remedy=f"{series} If they are repeats of one state: --map draw=order.",
+        )
     few = [c for c in _telling_columns(frame, place) if 1 < frame[c].n_unique() <= MAX_APART]
     apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
     if apart:
@@ -233,6 +239,14 @@ def _repeated_error(
     )
 
 
+def _describe_dates(frame: pl.DataFrame, rows: pl.DataFrame) -> str:
+    """How to follow one model over the dates that tell its rows apart; empty where no column has several dates."""
+    dated = dates_of(frame)
+    if dated is None or rows.select(KEY).n_unique() == pl.DataFrame([*rows.select(KEY), dated[1]]).n_unique():
+        return ""
+    return f"One model over time is followed by richter watch FILE --date {shlex.quote(dated[0])}."
+
+
 def _telling_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
     """The columns that may tell several rows of an answer apart: free ones, and what is a question by name alone."""
     return [c for c in frame.columns if c not in {own for field, own in place.items() if field != "prompt"}]
@@ -244,7 +258,7 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
     tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
     """
-    if "value" not in rows.columns:
+    if "value" not in rows.columns or _describe_dates(frame, rows):
         return 0
     each = rows.group_by("item", "condition").agg(pl.len(), pl.col("value").n_unique().alias("values"))
     count = int(each["len"][0])

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, printable
+from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
+from richter.tables._words import USUAL_ENDS
 
 if TYPE_CHECKING:
     from richter.severity import Scores
@@ -162,6 +163,23 @@ class Dataset:
         if len(self.scores):
             return str(self.scores["metric"][0])
         return "mean_severity" if self.counting else None
+
+    @property
+    def has_raters(self) -> bool:
+        """Whether several rows of an answer are its raters, and no repeats."""
+        return bool(of_kind(self.notes, RATERS_APART))
+
+    @functools.cached_property
+    def worst_severity(self) -> float:
+        """The upper end of the severities' scale: 4, or the usual end that holds all of another scale."""
+        most = float((self.whole or self).ratings["severity"].max() or 0.0)  # type: ignore[arg-type]
+        return next((end for end in (METRICS["mean_severity"].high or 0.0, *USUAL_ENDS) if most <= end), most)
+
+    def on_scale(self, row: Metric) -> Metric:
+        """A measure's row; of severities with the end that their scale has in these data."""
+        if row.source != "severity" or row.kind != "ordinal":
+            return row
+        return dataclasses.replace(row, high=self.worst_severity)
 
     @functools.cached_property
     def has_texts(self) -> bool:
@@ -549,6 +567,7 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
     if metric is not None and metric.source == "severity":
+        metric = tables.on_scale(metric)
         return _severity_rows(tables, metric), metric
     if metric is not None and metric.source == "failure":
         return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
