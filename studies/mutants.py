@@ -148,6 +148,7 @@ SAME = {
     ("claims/_control.py", "constant 1", "reshape(size, -1)"): "numpy takes any negative number",
     ("claims/_control.py", "constant 1", "freedom = max(units - 1, 1)"): "one unit decides nothing",
     ("claims/_sizes.py", "constant 4", "N_STEPS"): "one more step towards a size that stands",
+    ("claims/_subgroups.py", "constant 700", "if logs.high < 700"): "either is a number; the bound is at 709",
     ("claims/_pairs.py", "constant 0.0", "known = dict.fromkeys("): "where one condition has no value, none has",
     ("claims/_pairs.py", "constant 200000", "MAX_PAIRS"): "no number of conditions has as many pairs",
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import Blocked, Outcomes, Question
+from richter.claims import Blocked, Outcomes, Question, decide
 from richter.errors import InputError
 from richter.evidence import (
     Policy,
@@ -169,3 +169,15 @@ def test_only_plain_paired_differences_of_one_control_have_a_joint_law() -> None
     assert not law(Policy(), 1)
     for policy in (Policy(adjust=True), Policy(suite={"d0": 1.0, "d1": 1.0}), Policy(unpaired=True)):
         assert not law(policy)
+
+
+def test_a_bill_is_sized_for_a_twentieth_where_no_margin_is_stated() -> None:
+    grades, costs = bills()
+    dataset = dataset_of(grades, costs)
+    aims = []
+    for margin in (None, 0.2):
+        asked = evidence(dataset, Question(measure="money", conditions=("a", "b"), margin=margin))
+        (claim,) = decide([asked])
+        assert claim.needed is not None
+        aims.append(claim.needed_for)
+    assert aims == [0.05, 0.2]
