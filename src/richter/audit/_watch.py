@@ -302,30 +302,33 @@ def _half_range(row: Metric) -> float:
 
 def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
     """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
-    frames = [day.worst if worst and day.worst is not None else day.values for day in days]
     canaries = canary_values(days, metric) if all(day.judged for day in days) and _is_judged(metric) else None
-    kept = [(day, item_values(frame, metric, items)) for day, frame in zip(days, frames, strict=True)]
+    kept = [(day, item_values(_frame_of(day, worst=worst), metric, items)) for day in days]
     kept = [(day, entry) for day, entry in kept if len(entry.value) and (canaries is None or day.judge)]
     if not kept:
         return None
     row = days[0].metric(metric)
     entries = [entry for _, entry in kept]
-    paired = items is not None
-    own = ItemSeries(metric=row, entries=entries, paired=paired)
-    least = _half_range(row)
+    own = ItemSeries(metric=row, entries=entries, paired=items is not None)
     values = np.array([entry.mean for entry in entries])
-    noise = sampling_noise(entries, paired=paired, least=least)
-    if canaries is None:
-        return _Watched(metric, row, [day for day, _ in kept], values, noise, own.difference, own.sides)
-    fixed = ItemSeries(metric=row, entries=canaries, paired=True)
+    noise = sampling_noise(entries, paired=items is not None, least=_half_range(row))
+    found = _Watched(metric, row, [day for day, _ in kept], values, noise, own.difference, own.sides)
+    return found if canaries is None else _less_drift_of(found, canaries)
+
+
+def _frame_of(day: Day, *, worst: bool) -> pl.DataFrame:
+    """An entry's values, with missing grades at the worse end where that is asked."""
+    return day.worst if worst and day.worst is not None else day.values
+
+
+def _less_drift_of(found: _Watched, canaries: Sequence[ItemValues]) -> _Watched:
+    """A judged measure less what the judges rated fixed answers above their mean, with the noise of both."""
+    fixed = ItemSeries(metric=found.row, entries=canaries, paired=True)
     drift = np.array([entry.mean for entry in canaries])
-    noise = noise + sampling_noise(canaries, paired=True, least=least)
-
-    def difference(start: int, last: int) -> Evidence:
-        return less_drift(own.difference(start, last), fixed.difference(start, last))
-
-    return _Watched(
-        metric, row, [day for day, _ in kept], values - (drift - drift.mean()), noise, difference, own.sides
+    return found._replace(
+        values=found.values - (drift - drift.mean()),
+        noise=found.noise + sampling_noise(canaries, paired=True, least=_half_range(found.row)),
+        difference=lambda start, last: less_drift(found.difference(start, last), fixed.difference(start, last)),
     )
 
 

@@ -113,6 +113,11 @@ def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence
         return f"Ask the {lacking:,} missing questions again. If right or wrong has no part in why: --missing at-random"
     if labels := max((claim.labels for claim in waiting), default=0):
         return f"Label more answers by hand: the limit rests on {labels:,} labels."
+    return _describe_more(waiting, size)
+
+
+def _describe_more(waiting: Sequence[Claim], size: str) -> str:
+    """How many questions would settle the claims that wait."""
     needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]
     if not needed:
         return f"Add questions{size}"
