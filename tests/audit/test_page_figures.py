@@ -159,7 +159,6 @@ def test_what_is_odd_about_a_condition_is_said_by_hand() -> None:
     none, odd = warnings_of(30, 30)
     assert none.startswith("no error in 30: the rate is at most ")
     assert odd == "100% accuracy on 30 questions: check that answers were extracted right"
-    assert warnings_of(29, 30, failed=2) == ("2 of 32 calls failed: its own rate leaves them out",)
     assert warnings_of(0, 0, failed=2)[0].startswith("untestable: every row failed")
 
 
