@@ -61,6 +61,7 @@ def test_a_condition_lacks_what_another_has_and_not_what_is_anothers_own_by_hand
     assert (c.n, c.failed, c.missing) == (10, 0, 0)
     nobody = compared(dataset_of(outcomes(x[:, :2]), conditions=("a", "b", "z"))).conditions["z"]
     assert (nobody.n, nobody.failed, nobody.missing) == (0, 0, 0)
+    assert nobody.warnings == ("untestable: no row has a grade",)
     unpaired = compared(dataset, unpaired=True).conditions["b"]
     assert (unpaired.n, unpaired.failed, unpaired.missing) == (36, 1, 0)  # nothing is asked of it that it has no row of
 
@@ -75,6 +76,9 @@ def flags_of(x: Floats, sure: Floats | None = None) -> tuple[str, ...]:
 def test_runs_that_agree_in_all_are_flagged_by_hand() -> None:
     same = np.repeat(graded()[:, :1], 2, axis=1)
     assert [flag.split(":")[0] for flag in flags_of(same)] == ["identical runs"]
+    alone = np.zeros((40, 2))
+    alone[7] = 1.0
+    assert [flag.split(":")[0] for flag in flags_of(alone)] == ["identical runs"]  # one right answer tells runs apart
     assert flags_of(graded()) == ()
     assert flags_of(np.ones((40, 2))) == ()  # all right says nothing
     assert flags_of(np.zeros((40, 2))) == ()
@@ -91,9 +95,12 @@ def test_a_constant_shift_of_confidences_is_flagged_with_its_size() -> None:
     (flag,) = flags_of(graded(), sure + np.array([0.0, 0.05]))
     assert flag == "constant shift: every confidence differs by +0.05"
     assert flags_of(graded(), np.full((40, 2), 0.5) + np.array([0.0, 0.05])) == ()  # two constants have no shift
+    other = sure + np.array([0.0, 0.05])
+    other[3, 1] += 0.01
+    assert flags_of(graded(), other) == ()
 
 
-def with_letters(n: int, letters: str) -> Dataset:
+def with_letters(n: int, letters: str | list[str]) -> Dataset:
     """b answers with these letters in turn."""
     dataset = dataset_of(outcomes(graded(n)))
     rows = dataset.answers.to_dicts()
@@ -141,6 +148,9 @@ def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random
     }
     assert len(said[2]) > 0
     assert said[3] == []
+    assert any("spread" in note for note in compared(dataset_of(outcomes(x[:, :2, :2]))).notes)
+    grouped = outcomes(x[:, :2, 0], group=np.arange(60) // 3)
+    assert any("group" in note for note in compared(dataset_of(grouped)).notes)
     assert [note for note in compared(dataset_of(outcomes(x[:, :2, 0]))).notes if "spread" in note] == []
 
 
@@ -275,3 +285,43 @@ def test_a_condition_has_its_own_rate_also_where_claims_on_these_items_need_repe
     row = compared(dataset_of(outcomes(graded())), about="these-items").conditions["a"]
     assert row.error_rate == pytest.approx(8 / 40)
     assert row.error_rate_interval is not None
+
+
+@pytest.mark.parametrize(("letters", "warned"), [(36, True), (35, False)])
+def test_a_habit_is_looked_for_where_nine_in_ten_answer_by_a_letter(letters: int, warned: bool) -> None:
+    texts = [*("B" if k % 18 else "C" for k in range(letters)), *["a text"] * (40 - letters)]
+    warnings = compared(with_letters(40, texts)).conditions["b"].warnings
+    assert any("by position" in line for line in warnings) is warned
+
+
+def test_a_letter_that_is_right_in_a_fifth_is_given_by_habit_where_it_is_nearly_every_answer() -> None:
+    """Of three options each is right in a third at random: at least 65% (95%) is more than half as much again."""
+    dataset = with_letters(40, 8 * "A" + "BC")
+    items = {
+        name: Item(id=name, prompt="?", reference="A" if k % 5 == 0 else "B") for k, name in enumerate(dataset.item_ids)
+    }
+    warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
+    assert any("80% of answers are 'A'" in line for line in warnings)
+
+
+def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
+    """One attempt, one level, pairs, all grades counted both ways, and nothing vouched for."""
+    report = compare_tables(dataset_of(outcomes(graded())))
+    assert (report.tried, report.level, report.seed, report.n_resamples, report.about) == (
+        1,
+        0.95,
+        0,
+        2000,
+        "new-items",
+    )
+    stated = {name: value for name, value in report.options.items() if value}
+    assert stated == {"missing": "both-ways", "min_shared": 0.5, "reading": stated["reading"]}
+    assert not any("attempts" in note for note in report.notes)
+    notes = compared(dataset_of(outcomes(graded())), tried=2).notes
+    assert "the best of 2 attempts is allowed for" in notes
+
+
+def test_a_bare_margin_is_of_the_measure_that_leads_and_never_of_a_cost() -> None:
+    dataset = dataset_of(outcomes(graded()), outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money"))
+    found = [compared(dataset, on=on, margin=0.1).margins for on in ((), ("error_rate",), ("money",))]
+    assert found == [{"accuracy": 0.1}, {"error_rate": 0.1}, {"accuracy": 0.1}]

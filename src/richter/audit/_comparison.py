@@ -297,10 +297,10 @@ def compare_tables(
     )  # fmt: skip
     data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
-    if suite is not None:
-        _check_suite(dataset, suite)
     is_directed = len(conditions) == 2 if directed is None else directed
     page = page_questions(dataset, on=on, margins=margins, control=control, by=by, directed=is_directed)
+    if suite is not None:
+        _check_suite(dataset, page.quality, suite)
     rng = np.random.default_rng(seed)
     asked = [evidence(dataset, question, policy) for question in page.questions]
     asked = _without_unmeasured(asked, page, on)
@@ -359,12 +359,11 @@ def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int,
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
 
 
-def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
+def _check_suite(dataset: Dataset, quality: str, suite: Mapping[str, float]) -> None:
     """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
     codes, names = item_codes(dataset, "domain")
     check_weights(names, suite)
-    if dataset.metric is not None:
-        check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
+    check_groups(outcomes_of(dataset, quality), codes, "domain")
 
 
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
@@ -452,9 +451,16 @@ def own_mean(dataset: Dataset, measure: str, condition: str, about: About) -> fl
     return None if found is None else found.estimate
 
 
+def _means_of(dataset: Dataset, page: Page) -> list[str]:
+    """The measures of a page that are means, the main one first."""
+    measures = dict.fromkeys(question.measure for question in page.questions)
+    return [measure for measure in measures if metric_of(dataset, measure).estimator == "mean"]
+
+
 def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict[str, float | None]]:
-    measures = dict.fromkeys(q.measure for q in page.questions if metric_of(dataset, q.measure).estimator == "mean")
-    return {m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in measures}
+    return {
+        m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in _means_of(dataset, page)
+    }
 
 
 def _notes_of_data(dataset: Dataset, page: Page, tried: int) -> Iterator[str]:
@@ -492,12 +498,10 @@ def _notes(
 
 def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iterator[str]:
     """The notes of the values behind each measure that is a mean, but for those of the data."""
-    measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
-    for measure in measures:
-        if not (page.trades and measure == page.trade_measure) and metric_of(dataset, measure).estimator == "mean":
-            is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
-            left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
-            yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
+    for measure in _means_of(dataset, page):
+        is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
+        left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
+        yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
 
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:
@@ -624,7 +628,7 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
         shift = d[known] - c[known]
         if same and np.all(shift == 0):
             return ("identical runs: every grade and confidence agrees; are they two runs at all?",)
-        if len(shift) > 2 and np.ptp(shift) < 1e-9 and np.ptp(c[known]) > 1e-9 and abs(shift[0]) > 1e-9:
+        if len(shift) > 2 and np.ptp(shift) < 1e-9 < min(np.ptp(c[known]), abs(shift[0])):
             return (f"constant shift: every confidence differs by {shift[0]:+.4g}",)
     elif same and 0 < a.sum() < len(a):
         return ("identical runs: every grade agrees; are they two runs at all?",)

@@ -481,8 +481,7 @@ def _change_fields(one: _Watched, at: Sequence[str]) -> dict[str, Any]:
         return {"changed": at[-1]}
     there = floors.change_point(one.values)
     return {
-        "changed": at[min(there.day + 1, len(at) - 1)],
-        "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
+        "changed": at[there.day + 1], "changed_between": (at[there.low + 1], at[there.high + 1]),
         "before": there.before, "after": there.after,
     }  # fmt: skip
 
