@@ -1,10 +1,12 @@
 """What each measure of a watched series is made of: its entries, its judges' drift, its window and its margin."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import linregress, t
 
 from richter.audit import watch_series
 from richter.audit._watch import _ece_series
@@ -182,3 +184,54 @@ def test_items_that_broke_are_wrong_in_most_entries_since_the_last_one_among_the
         days.append(Day(at=f"2026-01-{day + 1:02d}", name="", judged=False, made={}, values=values))
     lead = watch_series("bot", days).series[0]
     assert (lead.changed, lead.broken, lead.fixed) == ("2026-01-18", 20, 0)
+    assert lead.broken_items == tuple(items[:20])  # those that changed most first
+
+
+@pytest.mark.parametrize(("scores", "code"), [(range(1, 6), 0), ((1, 5), 4)])
+def test_a_large_jump_is_a_part_of_the_scale(scores: Sequence[int], code: int) -> None:
+    """Of a scale from 1 to 5 it is 0.6: more than could be told of ratings in between, less than of 1 and 5 alone."""
+    scale, rng = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0), np.random.default_rng(1)
+    items = [f"q{k}" for k in range(45)]
+    days = []
+    for k in range(12):
+        score = rng.choice(scores, 45) * 1.0
+        values = pl.DataFrame({"item": items, "weight": 1.0, "mean_score": score})
+        at = str(np.datetime64("2026-01-05") + k)
+        days.append(Day(at=at, name=at, values=values, judged=False, made={}, metrics={"mean_score": scale}))
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series[0].detectable > 0.6) == (code, code == 4)
+
+
+def test_where_nothing_can_be_followed_nothing_is_decided() -> None:
+    days = [dataclasses.replace(day, values=day.values.select("item", "weight")) for day in entries(9)]
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series, report.claims, report.reliance) == (4, (), (), "")
+
+
+def test_limits_of_a_mean_are_those_of_values_with_bounds_that_lie_within_them() -> None:
+    days = [dataclasses.replace(day, judge=dict.fromkeys(ITEMS, 2.0)) for day in entries(9, money=1.0)]
+    found = {s.metric: s for s in watch_series("bot", days).series}
+    assert [bool(np.isfinite(found[name].low).all()) for name in ("error_rate", "money", "judge")] == [
+        True,
+        False,
+        False,
+    ]
+    better = {c.measure: (c.better, c.missing) for c in watch_series("bot", days).claims}
+    assert better == {"change:error_rate": ("lower", {}), "change:money": ("lower", {}), "change:judge": (None, {})}
+    jumps = [dataclasses.replace(day, judged=True, judge=dict.fromkeys(ITEMS, 2.0 * (k < 4)))
+             for k, day in enumerate(entries(9))]  # fmt: skip
+    lead = watch_series("bot", jumps).series[0]  # less the judges' drift it leaves the scale on one side
+    assert max(lead.values) <= 1
+    assert min(lead.values) < 0
+    assert np.isnan(lead.low).all()
+
+
+def test_a_result_holds_until_the_fastest_drift_that_days_allow_reaches_its_margin() -> None:
+    days = wrong_by(np.linspace(0.30, 0.31, 12).tolist())
+    values = [day.values["error_rate"].mean() for day in days]
+    line = linregress(np.arange(12), values)
+    fastest = abs(line.slope) + t.ppf(0.975, 10) * line.stderr
+    said = watch_series("bot", days).reliance
+    assert f"holds for about {0.05 / fastest:,.0f} days" in said
+    assert f"a drift of up to {100 * fastest:.2g} points per day" in said
+    assert watch_series("bot", days[:7]).reliance == ""

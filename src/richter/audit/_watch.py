@@ -278,11 +278,11 @@ def _watched_measures(days: Sequence[Day], items: set[str] | None) -> list[_Watc
         del found[cheaper]
     canaries = canary_values(days, "mean_severity")
     if canaries is not None and len(canaries) >= 2:
-        series = ItemSeries(metric=METRICS["mean_severity"], entries=canaries, paired=True)
+        row = METRICS["mean_severity"]
         found[JUDGE] = _Watched(
-            JUDGE, METRICS["mean_severity"], [day for day in days if day.judge],
-            np.array([entry.mean for entry in canaries]), sampling_noise(canaries, paired=True, least=2.0),
-            series.difference, None,
+            JUDGE, row, [day for day in days if day.judge], np.array([entry.mean for entry in canaries]),
+            sampling_noise(canaries, paired=True, least=_half_range(row)),
+            ItemSeries(metric=row, entries=canaries, paired=True).difference, None,
         )  # fmt: skip
     return [*found.values()]
 
