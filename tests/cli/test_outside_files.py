@@ -112,3 +112,14 @@ def test_raters_in_columns_of_their_own_are_no_repeats(capsys: pytest.CaptureFix
     write("long.csv", long)
     both = [run(capsys, f"compare {name}.csv --yes")[1].split("Note")[0] for name in ("wide", "long")]
     assert both[0] == both[1]
+
+
+def test_a_column_that_is_not_used_plays_no_part_in_the_reading(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    votes = ["x", "y", "tie"]
+    write("votes.csv", [
+        {"id": i, "annotator": who, "model_a": "x", "model_b": "y", "preference": votes[rng.integers(3)]}
+        for i in range(40) for who in ("r1", "r2", "r3")
+    ])  # fmt: skip
+    assert "rater" not in run(capsys, "compare votes.csv")[1]
+    assert "Columns not used: annotator." in run(capsys, "compare votes.csv --yes")[1]
