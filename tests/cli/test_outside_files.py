@@ -123,3 +123,19 @@ def test_a_column_that_is_not_used_plays_no_part_in_the_reading(capsys: pytest.C
     ])  # fmt: skip
     assert "rater" not in run(capsys, "compare votes.csv")[1]
     assert "Columns not used: annotator." in run(capsys, "compare votes.csv --yes")[1]
+
+
+@pytest.mark.parametrize("line", ["compare {}", "compare {} --on mean_severity", "compare {} --on money", "severity {}",
+                                  "report {} -o page.html", "compare three.csv"])  # fmt: skip
+def test_headlines_of_different_questions_say_so(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        {"id": f"{m}{i}", "model": m, "severity": float(max(rng.integers(-3, 5), 0)), "cost_usd": float(rng.random())}
+        for m in "abc" for i in range(60)
+    ]  # fmt: skip
+    write("three.csv", rows)
+    write("apart.csv", [row for row in rows if row["model"] != "c"])
+    write("shared.csv", [{**row, "id": row["id"][1:]} for row in rows if row["model"] != "c"])
+    assert "are compared as on different questions" in run(capsys, line.format("apart.csv"))[1]
+    if "{}" in line:
+        assert "different questions" not in run(capsys, line.format("shared.csv"))[1]

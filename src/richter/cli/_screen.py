@@ -245,7 +245,8 @@ def _as_typed(command: str, sources: Sequence[str]) -> str:
         name, place = named_source(source)
         if isinstance(place, Path):
             bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
-            command = re.sub(rf"(?<= ){re.escape(bare)}(?= |;|$)", lambda _, typed=source: shlex.quote(typed), command)
+            parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
+            command = shlex.quote(source).join(parts)
     return command
 
 

@@ -460,7 +460,7 @@ def _variance_parts(rest: Floats, weight: Floats, more: _Crossed | None, *, null
 def _is_sparse(rest: Floats, few: tuple[tuple[int, int], ...], *, share: bool, more_units: float = 1.0) -> bool:
     """Whether so few errors lie off the commonest value that t alone claims falsely."""
     least = more_units * min((min(k, n - k) if share else k for k, n in few), default=MIN_COUNTS_FOR_T)
-    return least < MIN_COUNTS_FOR_T or (bool(few) and more_units * np.count_nonzero(rest) < MIN_COUNTS_FOR_T)
+    return least < MIN_COUNTS_FOR_T or (bool(few) and more_units * int(np.count_nonzero(rest)) < MIN_COUNTS_FOR_T)
 
 
 def _distances(parts: list[_VariancePart], level: float) -> tuple[float, float]:
