@@ -239,10 +239,7 @@ def summarise_condition(
 
     `group` and `weight` are per item. The interval of ECE counts units, not rows.
     """
-    asked = missing + failed + (0 if error is None else error.n)
     warnings = []
-    if failed:
-        warnings.append(f"{failed} of {asked} calls failed: its own rate leaves them out")
     if error is None:
         why = "every row failed" if failed and not missing else "no row has a grade"
         return ConditionSummary(
