@@ -139,3 +139,13 @@ def test_headlines_of_different_questions_say_so(line: str, capsys: pytest.Captu
     assert "are compared as on different questions" in run(capsys, line.format("apart.csv"))[1]
     if "{}" in line:
         assert "different questions" not in run(capsys, line.format("shared.csv"))[1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_lines_that_end_as_on_old_macs_are_read(encoding: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("results.csv", graded(60, a=0.6, b=0.8))
+    plain = run(capsys, "compare results.csv")
+    text = Path("results.csv").read_text()
+    Path("results.csv").write_bytes(text.replace("\n", "\r").encode(encoding))
+    assert run(capsys, "compare results.csv") == plain
+    assert plain[0] == 0
