@@ -559,13 +559,10 @@ def _graded_summary(
     name: str, error: Evidence | None, *, failed: int, missing: int, level: float
 ) -> ConditionSummary:  # fmt: skip
     """A condition's summary from the evidence on its error rate, without its calibration."""
-    asked = missing + failed + (0 if error is None else error.n)
-    warnings = [f"{failed} of {asked} calls failed: its own rate leaves them out"] if failed else []
+    warnings = []
     if error is None:
         why = "every row failed" if failed and not missing else "no row has a grade"
-        return ConditionSummary(
-            name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
-        )
+        return ConditionSummary(name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}",))
     n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
     if rate == 0:
         warnings.append(

@@ -84,7 +84,9 @@ UNCHECKED = {  # why the order of answers cannot be checked by grades
     "possibly near chance": "the grades are possibly near chance",
     "habits": "some agree less than by chance, as with habits of position",
 }
-LACKING = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}  # why a grade is missing
+LACKING = {  # why a grade is missing, or why one that is does not count
+    "failed": "failed calls", "ungraded": "not graded", "absent": "absent", "both": "where the other has none either",
+}  # fmt: skip
 
 
 def describe_lacking(name: str, kinds: Mapping[str, int]) -> str:
