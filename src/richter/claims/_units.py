@@ -350,6 +350,11 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
+def binary_difference_p(plus: int, minus: int, n: int, delta: float = 0.0) -> float:
+    """The two-sided p-value of Tango's score test that the difference is `delta`."""
+    return _two_sided(_score(plus, minus, n, delta))
+
+
 def paired_rates_mover(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of (plus - minus) / n by MOVER of Clopper-Pearson's limits on both shares.
 
@@ -371,7 +376,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
         return found if span == 1 else dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
-        return _two_sided(_score(plus, minus, n, value / span))
+        return binary_difference_p(plus, minus, n, value / span)
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
