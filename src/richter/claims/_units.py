@@ -633,7 +633,10 @@ def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
 def _constant(value: float, effective_n: float, frame: _Frame) -> Evidence:
     """All units alike: the share of those that might not be is below 1 - (a / 2)^(1 / units) at level 1 - a."""
     if not math.isfinite(frame.high - frame.low):
-        return _undecidable(value, frame, "every value is the same, and no range bounds the others")
+        others = -100 * math.expm1(math.log1p(-DEFAULT_LEVEL) / effective_n)
+        units = "questions" if frame.unit == "item" else f"{frame.unit}s"
+        unseen = f"at most {others:.2g}% of such {units} have another, of any size (one-sided 95%)"
+        return _undecidable(value, frame, f"every value is the same; {unseen}")
 
     def interval(level: float) -> Interval:
         share = -math.expm1(math.log((1 - level) / 2) / effective_n)
