@@ -112,3 +112,40 @@ def test_raters_in_columns_of_their_own_are_no_repeats(capsys: pytest.CaptureFix
     write("long.csv", long)
     both = [run(capsys, f"compare {name}.csv --yes")[1].split("Note")[0] for name in ("wide", "long")]
     assert both[0] == both[1]
+
+
+def test_a_column_that_is_not_used_plays_no_part_in_the_reading(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    votes = ["x", "y", "tie"]
+    write("votes.csv", [
+        {"id": i, "annotator": who, "model_a": "x", "model_b": "y", "preference": votes[rng.integers(3)]}
+        for i in range(40) for who in ("r1", "r2", "r3")
+    ])  # fmt: skip
+    assert "rater" not in run(capsys, "compare votes.csv")[1]
+    assert "Columns not used: annotator." in run(capsys, "compare votes.csv --yes")[1]
+
+
+@pytest.mark.parametrize("line", ["compare {}", "compare {} --on mean_severity", "compare {} --on money", "severity {}",
+                                  "report {} -o page.html", "compare three.csv"])  # fmt: skip
+def test_headlines_of_different_questions_say_so(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        {"id": f"{m}{i}", "model": m, "severity": float(max(rng.integers(-3, 5), 0)), "cost_usd": float(rng.random())}
+        for m in "abc" for i in range(60)
+    ]  # fmt: skip
+    write("three.csv", rows)
+    write("apart.csv", [row for row in rows if row["model"] != "c"])
+    write("shared.csv", [{**row, "id": row["id"][1:]} for row in rows if row["model"] != "c"])
+    assert "are compared as on different questions" in run(capsys, line.format("apart.csv"))[1]
+    if "{}" in line:
+        assert "different questions" not in run(capsys, line.format("shared.csv"))[1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_lines_that_end_as_on_old_macs_are_read(encoding: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("results.csv", graded(60, a=0.6, b=0.8))
+    plain = run(capsys, "compare results.csv")
+    text = Path("results.csv").read_text()
+    Path("results.csv").write_bytes(text.replace("\n", "\r").encode(encoding))
+    assert run(capsys, "compare results.csv") == plain
+    assert plain[0] == 0

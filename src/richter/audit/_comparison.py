@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +17,7 @@ from richter.claims import (
     About,
     Asked,
     Blocked,
+    Board,
     Evidence,
     FamilyName,
     Question,
@@ -32,6 +34,7 @@ from richter.claims import (
     pairs_of,
     rank_spans,
     rate_interval,
+    settle_board,
     severity_page_measures,
     step_measures,
     tiers_of,
@@ -49,6 +52,7 @@ from richter.evidence import (
     grade_counts,
     graded_grid,
     graded_rows,
+    has_all_grades,
     has_values,
     joint_law_of,
     label_conflicts,
@@ -66,7 +70,7 @@ from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_mo
 from richter.stats import Floats, wilson
 from richter.tables import Dataset, item_codes
 from richter.tables._tables import all_failed_error
-from richter.words import FirstLines, first_lines
+from richter.words import CHECK_NOTES, FirstLines, first_lines
 
 if TYPE_CHECKING:
     from richter.tail import TailPlan
@@ -165,8 +169,11 @@ def page_questions(
     control: str | None = None,
     by: str | None = None,
     directed: bool = False,
+    board: Board | None = None,
 ) -> Page:
     """The questions of a comparison: the main measure of every pair, the other measures, and subgroups.
+
+    Of a `board` that is settled they are the main measure of some pairs.
 
     The main measure is the first of `on`, else correctness, else the first score, else severity; it is never chosen by
     results. With a cost first in `on` and a margin of the quality, the main question is the trade of both.
@@ -185,9 +192,9 @@ def page_questions(
     margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
     _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
-    pairs = pairs_of(dataset.conditions, control=control)
+    pairs = pairs_of(dataset.conditions, control=control) if board is None else board.pairs()
     questions = []
-    for measure in measures_of(dataset, main, on):
+    for measure in measures_of(dataset, main, on) if board is None else [main]:
         family: FamilyName = "main" if measure == main and not trades else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
@@ -266,6 +273,7 @@ def compare_tables(
     trust_labels: bool = False,
     unpaired: bool = False,
     one_family: bool = False,
+    all_pairs: bool = False,
     tail_plan: "TailPlan | None" = None,
     directed: bool | None = None,
     more: Sequence[Asked] = (),
@@ -283,7 +291,8 @@ def compare_tables(
     metric's, and the main claim is that the second is not worse by more than the margin and cheaper. `missing` says
     what missing grades mean (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other
     conditions see it; `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside
-    these, with their evidence.
+    these, with their evidence. Beyond `Board.LARGE` conditions of right and wrong answers there is a claim for each
+    condition, at the level that all pairs pay for, unless `all_pairs` are asked for.
     """
     dataset = tables.select(conditions) if conditions else tables
     if unpaired and (adjust or suite or by):
@@ -298,7 +307,11 @@ def compare_tables(
     data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     is_directed = len(conditions) == 2 if directed is None else directed
-    page = page_questions(dataset, on=on, margins=margins, control=control, by=by, directed=is_directed)
+    asks_more = bool(all_pairs or one_family or control or by or margins)
+    board = _large_board(dataset, on, policy, alpha=(1 - level) / tried, asks_more=asks_more)
+    page = page_questions(
+        dataset, on=on, margins=margins, control=control, by=by, directed=is_directed, board=board
+    )  # fmt: skip
     if suite is not None:
         _check_suite(dataset, page.quality, suite)
     rng = np.random.default_rng(seed)
@@ -308,11 +321,15 @@ def compare_tables(
         asked = [*_trades(asked, page), *asked]
     asked += more
     joint = None if control is None else joint_law_of(dataset, asked, policy)
-    claims = decide(asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=data_hash, seed=seed)
+    claims = decide(asked, level=level, tried=tried, joint=joint, board=board, one_family=one_family,
+                    data_hash=data_hash, seed=seed)  # fmt: skip
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
+    if board is not None:
+        told = CHECK_NOTES["board"].format(number=len(dataset.conditions), pairs=board.n_pairs)
+        notes = itertools.chain([told], notes)
     pairs = _pair_notes(dataset, asked, page)
     is_board = control is None and not page.trades
     return CompareReport(
@@ -321,8 +338,8 @@ def compare_tables(
         conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
         pairs=pairs,
-        groups=_tiers(dataset, claims, page, about) if is_board else (),
-        ranks=rank_spans(claims, dataset.conditions, metric_of(dataset, page.main)) if is_board else {},
+        groups=_tiers(dataset, claims, page, about, board) if is_board else (),
+        ranks=_ranks(dataset, claims, page, board) if is_board else {},
         measures=_measure_table(dataset, page, about),
         primary=page.main,
         about=about,
@@ -340,6 +357,7 @@ def compare_tables(
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
             "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
             "trust_labels": trust_labels, "unpaired": unpaired, "one_family": one_family, "directed": is_directed,
+            **({"all_pairs": True} if all_pairs else {}),
             "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
         first_lines=first_lines(
@@ -352,6 +370,23 @@ def compare_tables(
         label_conflicts=label_conflicts(dataset),
         went_wrong=None if dataset.steps is None else count_faults(dataset),
     )  # fmt: skip
+
+
+def _large_board(
+    dataset: Dataset, on: Sequence[str], policy: Policy, *, alpha: float, asks_more: bool
+) -> Board | None:  # fmt: skip
+    """All pairs of a large board settled at once, where nothing but right and wrong tells them apart; else None."""
+    main = on[0] if on else dataset.metric
+    is_large = Board.LARGE < len(dataset.conditions) <= Board.MOST
+    if asks_more or main is None or not is_large or metric_of(dataset, main).estimator != "mean":
+        return None
+    is_plain = policy.about == "new-items" and not (policy.unpaired or policy.adjust or policy.suite)
+    if not is_plain or not has_all_grades(dataset, main):
+        return None
+    sample = sample_of(dataset, main)
+    if sample.right_counts is None or alignment_of(dataset, policy.trust_ids, policy.chance).apart:
+        return None
+    return settle_board(sample, sample.right_counts, alpha=alpha)
 
 
 def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int, int]]:
@@ -563,13 +598,10 @@ def _graded_summary(
     name: str, error: Evidence | None, *, failed: int, missing: int, level: float
 ) -> ConditionSummary:  # fmt: skip
     """A condition's summary from the evidence on its error rate, without its calibration."""
-    asked = missing + failed + (0 if error is None else error.n)
-    warnings = [f"{failed} of {asked} calls failed: its own rate leaves them out"] if failed else []
+    warnings = []
     if error is None:
         why = "every row failed" if failed and not missing else "no row has a grade"
-        return ConditionSummary(
-            name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
-        )
+        return ConditionSummary(name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}",))
     n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
     if rate == 0:
         warnings.append(
@@ -587,8 +619,21 @@ def _graded_summary(
     )  # fmt: skip
 
 
-def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, about: About) -> tuple[tuple[str, ...], ...]:
+def _ranks(
+    dataset: Dataset, claims: Sequence[Claim], page: Page, board: Board | None
+) -> dict[str, tuple[int, int]]:  # fmt: skip
+    """The best and worst rank of each condition by the main measure."""
+    if board is not None:
+        return board.ranks()
+    return rank_spans(claims, dataset.conditions, metric_of(dataset, page.main))
+
+
+def _tiers(
+    dataset: Dataset, claims: Sequence[Claim], page: Page, about: About, board: Board | None
+) -> tuple[tuple[str, ...], ...]:
     """The sets of conditions that the main measure does not tell apart, ranked by their own means."""
+    if board is not None:
+        return board.tiers()
     own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
     return tiers_of(claims, own, metric_of(dataset, page.main))
 

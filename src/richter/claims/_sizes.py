@@ -65,8 +65,11 @@ def units_needed(
     variance = evidence.units * error**2
     n = units_for(variance, distance, tail=tail, power=power, freedom=free)
     if evidence.detectable is not None:
+        while math.isinf(evidence.detectable(n, tail, power)):  # so few show nothing
+            n *= 2
+        fewest = n
         for _ in range(N_STEPS):  # a distance goes with 1 / sqrt(n), nearly
-            n = math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2)
+            n = max(math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2), fewest)
     if is_true and evidence.binary_span is not None:
         n = max(n, math.ceil(evidence.binary_span * _changes_needed(tail, power) / distance))
     return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n

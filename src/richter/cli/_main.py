@@ -23,7 +23,7 @@ from richter import __version__
 from richter._lazy import load_entry_point
 from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
-from richter.records import printable
+from richter.records import is_utf8, printable
 
 # all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
 # package; those without a place are other packages', found by their entry points (`richter.commands`) when they are
@@ -377,6 +377,8 @@ def _run(argv: list[str]) -> int:
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
+        if foreign := [word for word in argv if not is_utf8(word)]:
+            raise InputError(f"{foreign[0]} is not UTF-8.", remedy="Give the file another name.")
         with _ending_politely(ended):
             code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
         for write in on_success if code in (None, 0, 3, 4) else ():

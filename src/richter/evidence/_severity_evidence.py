@@ -164,7 +164,11 @@ def _as_rated(dataset: Dataset, question: Question, rows: SeverityRows, found: E
     """The evidence with items counted once, and who rated."""
     sample = sample_of(dataset, "mean_severity")
     places = [sample.place(name) for name in question.conditions]
-    both = int(np.sum(~np.isnan(sample.mean[:, places]).any(axis=1)))  # its rows may be draws
+    known = ~np.isnan(sample.mean[:, places])  # its rows may be draws
+    n, sides = int(np.sum(known.all(axis=1))), ()
+    if 2 * n <= known.sum(axis=0).min():  # all of each count, as in `align_pair`
+        sides = tuple(known.sum(axis=0).tolist())
+        n = sum(sides)
     unit = rows.unit if found.unit == "group" else found.unit
     why = "" if sample.outcomes.label is None else "human labels do not correct this measure"
-    return dataclasses.replace(found, n=both, unit=unit, judged=as_judged(sample.outcomes.judges, why))
+    return dataclasses.replace(found, n=n, sides=sides, unit=unit, judged=as_judged(sample.outcomes.judges, why))

@@ -24,7 +24,7 @@ class SpreadGrowth:
         self.level, self.log_share, self.first = level, np.log(np.r_[count[:-1], count[-1] - 0.5]), share
 
     def at(self, difference: float) -> float:
-        """The standard error at a true difference over that at none; infinite where errors cannot be so severe."""
+        """The standard error at a true difference over that at none, 1 or more; infinite where none can be so large."""
         mean, variance = self._moments(0.0)
         if mean + difference >= self.level[-1] or variance == 0:
             return math.inf
@@ -32,7 +32,7 @@ class SpreadGrowth:
         while self._moments(top)[0] < mean + difference:
             top *= 2
         moved = self._moments(find_root(lambda t: self._moments(t)[0] - mean - difference, 0.0, top))[1]
-        return math.sqrt(self.first * moved / variance + 1 - self.first)  # the fewer errors, the more they vary
+        return max(math.sqrt(self.first * moved / variance + 1 - self.first), 1.0)
 
     def _moments(self, tilt: float) -> tuple[float, float]:
         log = self.log_share + tilt * (self.level - self.level[-1])

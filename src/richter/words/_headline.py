@@ -176,7 +176,17 @@ def answer(
     else:
         text = _both(pairs, conditions, is_candidate=[*conditions] == [baseline, candidate])
     text = f"By the judge's grades, {_lowered(text)} {as_sentence(judged)}" if judged else text
-    return f"{_describe_changed_by_labels(pairs)} {text}".lstrip()
+    return f"{_describe_changed_by_labels(pairs)} {text}{_describe_apart(pairs)}".lstrip()
+
+
+def _describe_apart(pairs: Sequence[Claim]) -> str:
+    """That conditions are compared on questions of their own: of several pairs how many; empty where none is."""
+    main = [c for c in pairs if c.primary and c.estimate is not None]
+    apart = sum(c.apart for c in main)
+    if not apart:
+        return ""
+    who = "They" if apart == len(main) else f"{apart} of {len(main)} pairs"
+    return f" {who} are compared as on different questions."
 
 
 def _both(claims: Sequence[Claim], conditions: Sequence[str], *, is_candidate: bool) -> str:
