@@ -174,6 +174,7 @@ SAME = {
     ("claims/_missing.py", "constant 1", '"draw"'): "the number of a draw that is missing is not used",
     ("words/_headline.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
     ("words/_headline.py", "constant 1.0", "reach = max("): "0 over any number is 0",
+    ("floors/_stopping.py", "constant 12", "np.round(np.bincount(unit"): "rounding noise is smaller still",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",

@@ -312,6 +312,17 @@ def test_a_difference_of_groups_has_the_range_of_the_largest_by_hand() -> None:
     assert (found.low, found.high) == (pytest.approx(want.low[-1]), pytest.approx(want.high[-1]))
 
 
+def test_groups_that_were_all_wrong_so_far_have_the_range_of_the_largest_by_hand() -> None:
+    """Ten groups of two items came, of ten more of one: each counts 4/3, so that a zero says less than a whole one."""
+    sizes = {f"two {k}": 2 for k in range(10)} | {f"one {k}": 1 for k in range(10)}
+    group = np.repeat([f"two {k}" for k in range(10)], 2)
+    found = decide_claim(parse_claim("accuracy < 0.9"), np.zeros(20), group=group, sizes=sizes).interval
+    want = mean_sequence(np.zeros(10), high=4 / 3, level=0.95)
+    assert found is not None
+    assert found.high == pytest.approx(want.high[-1])
+    assert found.high > rate_sequence(np.zeros(10)).high[-1]
+
+
 def test_the_calibration_of_groups_weighs_them_by_their_items_by_hand() -> None:
     """Groups of one and of three items, of which the largest is 1.5 mean groups: a row its group size over 3."""
     rng = np.random.default_rng(5)
