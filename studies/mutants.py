@@ -163,6 +163,7 @@ SAME = {
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
     ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
+    ("evidence/_severity_evidence.py", "constant False", "rows = severity_rows"): "an item's draws in another order",
     ("evidence/_facts.py", "comparison GtE", "CONFLICT_SIZE"): "rounding keeps an estimate off the limit",
     ("evidence/_estimators.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
