@@ -183,7 +183,9 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
         subgroup_table(out, report)
     else:
         tier_table(out, report)
-        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        pairs = describe_pairs(
+            report.of(report.primary), report.n_items, grouped=bool(report.groups), ranks=report.ranks
+        )
         for line in filter(None, (leads, pairs)):
             out.print(printable(line), soft_wrap=True)
     faults_table(out, report)
@@ -268,7 +270,9 @@ def markdown(report: CompareReport) -> str:
             lines.append(f"- **{describe_verdict(claim)}** {markdown_safe(claim.sentence)}")
             lines += [f"  - {markdown_safe(note)}" for note in _own_notes(claim)]
     else:
-        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        pairs = describe_pairs(
+            report.of(report.primary), report.n_items, grouped=bool(report.groups), ranks=report.ranks
+        )
         lines.append(markdown_safe(pairs))
         lines += [f"- tier {k}: {', '.join(markdown_safe(m) for m in tier)}" for k, tier in enumerate(report.groups, 1)]
     lines += [f"- **not compared** {markdown_safe(line)}." for line in _refused(report)]

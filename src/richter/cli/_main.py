@@ -21,9 +21,9 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.cli._aliases import respell
+from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
-from richter.records import printable
+from richter.records import is_utf8, printable
 
 # all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
 # package; those without a place are other packages', found by their entry points (`richter.commands`) when they are
@@ -146,7 +146,7 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
-        args = respell(args)
+        args = respell(args) if args[0] in FIRST_WORDS else args
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
@@ -377,6 +377,8 @@ def _run(argv: list[str]) -> int:
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
+        if foreign := [word for word in argv if not is_utf8(word)]:
+            raise InputError(f"{foreign[0]} is not UTF-8.", remedy="Give the file another name.")
         with _ending_politely(ended):
             code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
         for write in on_success if code in (None, 0, 3, 4) else ():

@@ -60,6 +60,8 @@ CHECK_NOTES = {  # filled from fields by `format`
     "large group": "Group {name} holds {share:.0%} of the questions: more groups narrow the interval.",
     "many missing": "More than 5% of the grades are missing: if one model lost mostly right answers, a difference "
     "shown here may be false.",
+    "board": "Each of {number:,} models has one comparison: with the best one that beats it, else with the best. "
+    "Intervals are adjusted for all {pairs:,} pairs.",
     "chosen": "{number} models, 2 compared: did you choose one after looking? Then add --tried {others}.",
 }
 ALIGNMENT = {  # whether ids mean the same questions; filled from fields by `format`

@@ -254,13 +254,6 @@ def _describe_severe_rate(found: Document) -> str:
     return f"{percent(found['estimate'])} {interval_words(found.get('interval'), as_percent=True)}".strip()
 
 
-def describe_rate(found: Document) -> str:
-    """A rate in short; of none seen the most that it may be."""
-    span = finite_ends(found)
-    none = found["estimate"] == 0 and span is not None
-    return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
-
-
 def describe_confidence(document: Document) -> str:
     """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
     conditions = document.get("conditions") or []
