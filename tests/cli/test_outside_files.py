@@ -161,3 +161,19 @@ def test_the_worst_case_of_a_calibration_does_not_contradict_what_is_shown(capsy
     assert "confidence is miscalibrated" in said
     assert "can't be seen" not in said
     assert "escape every method (a rough worst case); the interval above is of the error that was measured" in said
+
+
+def test_who_gives_no_rating_does_not_rate_worst(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    words = ["1", "2", "3", "4", "5", "6", "7", "don't know"]
+    rows = [{"item": i, "system": s, "rating": words[rng.integers(8)]} for i in range(80) for s in ("s1", "s2")]
+    write("likert.csv", rows)
+    code, said = run(capsys, "compare likert.csv")
+    assert code == 0
+    assert "on a scale of 1 to 7" in said
+    assert 'graded "don\'t know" have no grade' in said
+    write(
+        "graded.csv",
+        [{**row, "rating": {"don't know": "don't know", "1": "0"}.get(row["rating"], "1")} for row in rows],
+    )
+    assert "count as not right" in run(capsys, "compare graded.csv")[1]

@@ -313,12 +313,13 @@ def read_scores(
     _refuse_letters(words if by_code is None else _words(cells), codes)
     declined = [cell for cell, word in words.items() if word in DECLINED] if _has_grade(words, rest) else []
     statuses = status_cells(words, rest)
-    _note_words(rest, declined, statuses, notes)
     unknown = _unknown_cells(words, rest, {*declined, *statuses})
     settled = [*declined, *statuses, *unknown]
     open_cells = rest if not settled else rest.set(rest.is_in(settled), None)
     values = to_numbers(frame.with_columns(open_cells.alias(column)), column, "score", what, place, notes)
-    is_declined = rest.is_in(declined).fill_null(value=False) if declined else None
+    is_right_or_wrong = not (values > 1).any()  # on a rating's scale who gives no rating says nothing of the answer
+    _note_words(rest, declined, statuses, notes, is_right_or_wrong=is_right_or_wrong)
+    is_declined = rest.is_in(declined).fill_null(value=False) if declined and is_right_or_wrong else None
     if is_declined is not None:
         values = values.set(is_declined, 0.0)
     return ScoreCells(
@@ -384,11 +385,17 @@ def _unknown_cells(words: Mapping[str, str], cells: pl.Series, settled: Collecti
     return unknown if len(unknown) <= MAX_UNKNOWN and is_rare and _has_grade(words, cells) else []
 
 
-def _note_words(cells: pl.Series, declined: Collection[str], statuses: Collection[str], notes: list[str]) -> None:
+def _note_words(
+    cells: pl.Series, declined: Collection[str], statuses: Collection[str], notes: list[str], *, is_right_or_wrong: bool
+) -> None:
     """Say how many cells hold words for no answer or for the end of a call, and what they count as."""
     for cell in declined:
-        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=missing')} leaves them out"
-        notes.append(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} count as not right ({settle})")
+        word, number = brief(cell.strip()), f"{(cells == cell).sum():,}"
+        if is_right_or_wrong:
+            settle = f"--grade {shlex.quote(f'{word}=missing')} leaves them out"
+            notes.append(f"{number} graded {word!r} count as not right ({settle})")
+        else:
+            notes.append(f"{number} graded {word!r} have no grade (--grade {shlex.quote(f'{word}=NUMBER')} says one)")
     note_statuses(cells, statuses, "", notes)
 
 

@@ -24,8 +24,8 @@ from richter.tables._tables import (
     Dataset,
     ReadOptions,
     counting_kind,
-    decisions_of,
     order_of_answers,
+    severity_of,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
 from richter.words import describe_look_alike, describe_settings
@@ -489,7 +489,7 @@ def _graded_by_severity(tables: Dataset) -> tuple[pl.DataFrame, bool]:
     bare = [name for name in tables.conditions if name not in graded]
     if not bare:
         return answers, False
-    right = decisions_of(tables, pl.col("severity") == 0).rename({"value": "right"})
+    right = severity_of(tables).select(*KEY, (pl.col("severity") == 0).cast(pl.Float64).alias("right"))
     joined = answers.join(right, on=KEY, how="left", maintain_order="left")
     value = pl.when(pl.col("condition").is_in(bare)).then("right").otherwise("value")
     return joined.with_columns(value.alias("value")).drop("right"), not graded

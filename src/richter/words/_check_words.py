@@ -93,7 +93,8 @@ LACKING = {  # why a grade is missing, or why one that is does not count
 
 def describe_lacking(name: str, kinds: Mapping[str, int]) -> str:
     """How many grades a condition lacks, and why: 'new lacks 30 grades (30 not graded)'."""
-    parts = ", ".join(f"{n:,} {LACKING[kind]}" for kind, n in kinds.items() if n)
+    named = LACKING | ({"failed": "failed call"} if kinds.get("failed") == 1 else {})
+    parts = ", ".join(f"{n:,} {named[kind]}" for kind, n in kinds.items() if n)
     return f"{name} lacks {counted(sum(kinds.values()), 'grade')} ({parts})"
 
 
