@@ -175,6 +175,11 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
     return added
 
 
+def _told(record: dict[str, Any]) -> str:
+    """What a contestant said of a table; as text, in which a missing limit is like another."""
+    return json.dumps({key: value for key, value in record.items() if key not in ("seconds", "state")})
+
+
 def replay(told: dict[str, Any], specs: list[dict[str, Any]], folder: Path, tables: int) -> None:
     """Play the first tables of Richter's records again on the present code; what differs is written beside them."""
     path = folder / "replayed.json"
@@ -186,8 +191,7 @@ def replay(told: dict[str, Any], specs: list[dict[str, Any]], folder: Path, tabl
         asked = [{"world": world, "way": told["ways"][0], "replicate": r["replicate"],
                   "table": make.table(spec, r["replicate"]).to_dict(as_series=False)} for r in before]  # fmt: skip
         after = [compact(record) for record in child.ask(asked)] if asked else []
-        told_by = [[{k: r[k] for k in r if k not in ("seconds", "state")} for r in some] for some in (before, after)]
-        differ = [a["replicate"] for a, b in zip(*told_by, strict=True) if a != b]
+        differ = [a["replicate"] for a, b in zip(before, after, strict=True) if _told(a) != _told(b)]
         found[spec["name"]] = {"state": code_state(), "tables": len(before), "differ": len(differ)}
         if differ:
             print(f"{spec['name']}: {len(differ)} of {len(before)} tables differ, first {differ[0]}", flush=True)
