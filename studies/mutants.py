@@ -152,6 +152,7 @@ SAME = {
     ("claims/_labels.py", "constant 1.0", "weight = (1.0 if"): "weights are divided by their sum",
     ("claims/_measures.py", "constant 9", "round(v * self.scale, 9)"): "rounding noise is smaller still",
     ("claims/_measures.py", "constant 9", "round(stated * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_control.py", "constant 1000", "BATCHES"): "one more batch",
     ("claims/_control.py", "comparison Gt", "units > BATCHES"): "as many batches as units are the units",
     ("claims/_control.py", "constant 10000", "n_resamples: int = 10_000"): "one more resample",
     ("claims/_control.py", "constant 1", "reshape(size, -1)"): "numpy takes any negative number",

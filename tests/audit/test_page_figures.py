@@ -304,6 +304,16 @@ def test_a_letter_that_is_right_in_a_fifth_is_given_by_habit_where_it_is_nearly_
     assert any("80% of answers are 'A'" in line for line in warnings)
 
 
+def test_pairs_on_different_questions_are_not_counted_as_fixed_or_broken() -> None:
+    assert compared(dataset_of(outcomes(graded())), unpaired=True).pairs == ()
+
+
+def test_that_all_pairs_were_asked_for_is_kept_with_the_options() -> None:
+    dataset = dataset_of(outcomes(graded()))
+    assert compared(dataset, all_pairs=True).options["all_pairs"] is True
+    assert "all_pairs" not in compared(dataset).options
+
+
 def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
     """One attempt, one level, pairs, all grades counted both ways, and nothing vouched for."""
     report = compare_tables(dataset_of(outcomes(graded())))

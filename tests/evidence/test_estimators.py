@@ -43,6 +43,12 @@ def test_a_suite_weighs_the_differences_of_its_benchmarks_by_hand() -> None:
     assert other.estimate == pytest.approx((10 - 2) / 30)  # a suite is of the main measure only
 
 
+def test_a_suite_of_one_benchmark_is_its_difference() -> None:
+    x = np.tile([[0.0, 1.0], [1.0, 1.0]], (10, 1))
+    found = evidence(dataset_of(in_domains(outcomes(x), 20)), PAIR, Policy(suite={"d0": 2.0})).known
+    assert (found.estimate, found.unit) == (pytest.approx(0.5), "item")
+
+
 def test_a_suite_weighs_the_bill_by_benchmark_by_hand() -> None:
     """Four items of d0 at 1 and 2, two of d1 at 10 and 5, of which a lacks one: means 1 and 2, 10 and 5.
 
@@ -130,6 +136,9 @@ def test_a_strength_is_of_two_in_contests_of_several_about_questions_like_these(
     found = evidence(contests(), asked).known
     assert found.estimate == pytest.approx(found.values[1] - found.values[0])
     assert found.estimate > 0
+    span = found.interval(0.95)
+    assert span.low < found.estimate < span.high
+    assert (span.low + span.high) / 2 == pytest.approx(found.estimate)
     alone, these = dataclasses.replace(asked, conditions=("a",)), Policy(about="these-items")
     of_two = dataset_of(outcomes(np.tile([[1.0, 0.0], [0.0, 1.0]], (20, 1)), "win_rate"))
     for dataset, question, policy in (

@@ -449,3 +449,13 @@ def test_a_condition_whose_pair_with_the_control_is_blocked_could_not_be_compare
     assert answer(claims, conditions=("base", "a", "b"), control="base") == (
         "On accuracy, compared with base: a is better; b could not be compared."
     )
+
+
+@pytest.mark.parametrize(("apart", "who"), [(2, "They"), (1, "1 of 2 pairs"), (0, "")])
+def test_pairs_on_different_questions_are_all_or_so_many(apart: int, who: str) -> None:
+    pairs = [
+        claim("accuracy", 0.07, Verdict.VERIFIED, conditions=("a", name), apart=k < apart)
+        for k, name in enumerate("bc")
+    ]
+    said = answer(pairs, conditions=("a", "b", "c"))
+    assert said.endswith(f" {who} are compared as on different questions.") is bool(who)
