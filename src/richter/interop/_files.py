@@ -687,6 +687,9 @@ def _as_csv(path: Path, head: bytes, source: Path | bytes) -> tuple[Path | bytes
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
         head = source[:HEAD_SIZE]
+    if b"\r" in head and b"\n" not in head:  # as Macs ended lines, and a spreadsheet there still may
+        source = (path.read_bytes() if isinstance(source, Path) else source).replace(b"\r", b"\n")
+        head = source[:HEAD_SIZE]
     if to_csv := _drawn_table(head):
         source = to_csv(path.read_bytes() if isinstance(source, Path) else source)
         head = source[:HEAD_SIZE]

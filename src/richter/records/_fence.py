@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["fence", "is_utf8", "json_objects", "last_object", "storable"]
+__all__ = ["fence", "json_objects", "last_object", "storable"]
 
 LONGEST_REPLY = 50_000  # characters in which an object is looked for, the last ones
 # Inside JSON these can only stand within a string, so each may be written as an escape. With them gone, no answer can
@@ -85,11 +85,6 @@ def last_object(text: str, *keys: str) -> dict[str, Any] | None:
         elif keys[0] in candidate:
             partly = candidate
     return whole if whole is not None else partly
-
-
-def is_utf8(text: str) -> bool:
-    """Whether a text, such as the name of a file, can be written in UTF-8."""
-    return text.encode(errors="ignore").decode() == text
 
 
 def storable(text: str) -> str:
