@@ -177,9 +177,10 @@ def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[st
     followed = own_text and normalise(text[last.end() :]).startswith(own_text)  # "B. Ernest Rutherford, while A ..."
     if pattern in (_FIRST, _LAST) and not followed:
         letters |= _others_in_sentence(text, last, options)
-    for before in matches[:-1]:  # "The answer is B. The answer is C." is a hedge, "B. Wait, the answer is C." is not
-        if pattern is _NAMED or not _REVISED.search(text[before.end() : last.end()]):
-            letters |= _matched_letter(before) if pattern in (_DECLARED, _NAMED) else set()
+    if pattern in (_DECLARED, _NAMED):  # "The answer is B. The answer is C." is a hedge,
+        revisions = _REVISED.finditer(text, 0, last.end()) if pattern is _DECLARED else ()
+        revised = max((m.start() for m in revisions), default=-1)  # "B. Wait, the answer is C." is not
+        letters = letters.union(*(_matched_letter(m) for m in matches[:-1] if m.end() > revised))
     rest = normalise(text[last.end() :].lstrip().partition("\n")[0])
     also = {a for a, option in options.items() if rest and normalise(option) == rest}
     return letters if len(letters) > 1 or letters & also else letters | also
@@ -230,8 +231,8 @@ def _stands_within(option: str, sentence: str, place: int) -> bool:
     """Whether a place of a sentence is inside an option's text, of more than a letter."""
     if len(option) < 2:
         return False
-    starts = (m.start() for m in re.finditer(re.escape(option), sentence, re.IGNORECASE))
-    return any(start <= place < start + len(option) for start in starts)
+    around = sentence[max(0, place - len(option) + 1) : place + len(option)]
+    return re.search(re.escape(option), around, re.IGNORECASE) is not None
 
 
 def _option_at_end(text: str, options: Mapping[str, str]) -> set[str]:

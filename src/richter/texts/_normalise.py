@@ -53,7 +53,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|[^\W_]+(?:\.\d+)?")  # C++ and C# are not C
 # what denies the words right after it; "not only", "not until" and "not ... but" do not
 _DENIED = re.compile(
-    r"(?:(?i:\bnot|n['’]t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor))"
+    r"(?i:(?=[nri])(?:\b(?:not|never|rather than|instead of|no longer|neither|nor)|n['’]t))"
     r"(?:\s+(?!(?i:but|only|just|merely|until|till|before|unless|except|other)\b)\w+){0,2}"
     r"(?:\s+(?:[A-Z][\w'’-]*|of|the|and))*(?:\s+|[/-])[\"'“(*+]*$"  # ... of a longer name: "not the Republic of X"
 )

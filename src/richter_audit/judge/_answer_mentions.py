@@ -55,6 +55,9 @@ _NUMBER = re.compile(
 )
 
 
+_END_OF_NAME = re.compile(r"[.!?;:()\n“”\"]\s")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mention:
     """A name in an answer that the gazetteer knows: the text, where it starts, and what it may stand for."""
@@ -110,7 +113,10 @@ class _Words(NamedTuple):
 
     def longest_name(self, first: int, asked: str) -> tuple[int, tuple[Entity, ...]]:
         """How many words the longest name from a word on has, and what it may stand for: nothing if it is an echo."""
-        for length in range(min(LONGEST_NAME, len(self.tokens) - first), 0, -1):
+        following = self.tokens[first : first + LONGEST_NAME]
+        if end := _END_OF_NAME.search(self.text, following[0].start(), following[-1].end()):
+            following = [token for token in following if token.start() <= end.start()]
+        for length in range(len(following), 0, -1):
             if not self._may_be_name(first, length):
                 continue
             if f" {normalise_name(self.phrase(first, length))} " in asked:
@@ -127,8 +133,7 @@ class _Words(NamedTuple):
             most = 4 if _name_like(self.tokens[first].group()) else 2  # 'South Sudanese pound'; 'euro'
             if not self.lower_kinds or length > most:
                 return False
-        phrase = self.phrase(first, length)
-        return not re.search(r"[.!?;:()\n“”\"]\s", phrase) and (length > 1 or phrase.lower() not in _COMMON)
+        return length > 1 or self.phrase(first, length).lower() not in _COMMON
 
     def _find_entities(self, first: int, length: int) -> tuple[Entity, ...]:
         phrase = self.phrase(first, length)
