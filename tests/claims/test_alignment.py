@@ -42,14 +42,14 @@ def test_the_p_of_agreement_against_scipy(rng: np.random.Generator) -> None:
     n, a, b, both = 120, int(x[:, 0].sum()), int(x[:, 1].sum()), int(x[:, 0] @ x[:, 1])
     law = hypergeom(n, a, b)
     want = min(1.0, 2 * min(law.sf(both - 1), law.cdf(both)))
-    assert _exact([(n, a, b, both)]) == pytest.approx(want, rel=1e-9)
+    assert _exact(((n, min(a, b), max(a, b)),), both) == pytest.approx(want, rel=1e-9)
     assert _agreement(x, None).phi[0, 1] == pytest.approx(np.corrcoef(x.T)[0, 1])
 
 
 def test_the_p_within_groups_by_hand() -> None:
     # two groups of two items, one right in each: both right in both has chance 1/2 a group, so 1/4 for two
-    assert _exact([(2, 1, 1, 1), (2, 1, 1, 1)]) == pytest.approx(0.5)
-    assert _exact([(2, 1, 1, 1), (2, 1, 1, 0)]) == 1.0
+    assert _exact(((2, 1, 1), (2, 1, 1)), 2) == pytest.approx(0.5)
+    assert _exact(((2, 1, 1), (2, 1, 1)), 1) == 1.0
 
 
 def test_two_of_eight_in_another_order_are_one_line(rng: np.random.Generator) -> None:

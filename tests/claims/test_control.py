@@ -40,19 +40,19 @@ def shared_control(rng: np.random.Generator, n: int, others: int, discordance: f
 
 def test_levels_by_hand() -> None:
     p = np.array([[0.01, 0.5], [0.5, 0.02], [0.3, 0.4], [0.9, 0.8]])
-    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=p)
+    joint = JointTests.of_p(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=p)
     assert joint.adjusted(joint.keys, 0.02) == pytest.approx(0.04)  # Bonferroni is smaller than the share 2 / 4
     assert joint.adjusted(joint.keys, 0.35) == pytest.approx(0.70)
     assert joint.alpha(joint.keys, 0.5) == pytest.approx(0.25)  # P(min <= 0.02) = 0.5, but Bonferroni allows 0.25
     p = np.repeat([[0.2, 0.2], [0.4, 0.4], [0.6, 0.6], [0.8, 0.8]], 5, axis=0)
-    together = JointTests(keys=joint.keys, p=p)  # the same claim twice costs nothing
+    together = JointTests.of_p(keys=joint.keys, p=p)  # the same claim twice costs nothing
     assert together.alpha(together.keys, 0.25) == pytest.approx(0.2)
     assert together.adjusted(together.keys, 0.4) == pytest.approx(0.5)
 
 
 def test_a_p_value_that_no_resample_reached_is_bonferroni_s() -> None:
     """It was printed as if it were the only claim."""
-    joint = JointTests(keys=tuple(("m", ("a", name)) for name in "bcd"), p=np.full((1000, 3), 0.5))
+    joint = JointTests.of_p(keys=tuple(("m", ("a", name)) for name in "bcd"), p=np.full((1000, 3), 0.5))
     assert joint.adjusted(joint.keys, 1e-9) == pytest.approx(3e-9)
     assert joint.adjusted(joint.keys, 1e-9, more=2) == pytest.approx(5e-9)
     assert joint.adjusted(joint.keys, 9e-4) == pytest.approx(1e-3)  # one in 1,000 resamples at the most
@@ -60,7 +60,7 @@ def test_a_p_value_that_no_resample_reached_is_bonferroni_s() -> None:
 
 def test_tied_p_values_are_taken_together_by_hand() -> None:
     """Every resample has 0.03: at that level one of the two is always shown, so Bonferroni's stands."""
-    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.03))
+    joint = JointTests.of_p(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.03))
     assert joint.alpha(joint.keys, 0.05) == pytest.approx(0.025)
 
 
@@ -129,7 +129,7 @@ def test_steps_down_after_a_claim_is_shown(rng: np.random.Generator) -> None:
 def test_a_claim_with_a_margin_is_outside_the_law_by_hand(margin: float | None, level: float) -> None:
     """Two claims that are one and the same cost nothing together; one of them with a margin counts by itself."""
     keys = (("accuracy", ("base", "a")), ("accuracy", ("base", "b")))
-    law = JointTests(keys=keys, p=np.repeat(np.arange(1, 1001)[:, None] / 1000, 2, axis=1))
+    law = JointTests.of_p(keys=keys, p=np.repeat(np.arange(1, 1001)[:, None] / 1000, 2, axis=1))
 
     asked = [
         ask(normal(1.0, n=9), "accuracy", conditions=pair, margin=m)
@@ -144,7 +144,7 @@ def test_claims_outside_the_law_count_one_by_one_by_hand() -> None:
 
     # of p-values that are always 0 the law knows nothing better than to add up
     keys = (("mean_severity", ("base", "a")), ("mean_severity", ("base", "b")))
-    law = JointTests(keys=keys, p=np.zeros((1000, 2)))
+    law = JointTests.of_p(keys=keys, p=np.zeros((1000, 2)))
 
     asked = [
         ("mean_severity", ("base", "a"), 1e-8),
@@ -168,7 +168,7 @@ def test_the_test_of_a_margin_has_no_law_with_the_others_by_hand() -> None:
     evidence = normal(5.0, n=9, p=lambda _: 0.9)
     questions = [ask(evidence, conditions=p, margin=m) for p, m in zip(pairs, margins, strict=True)]
     same = np.repeat((np.arange(10_000)[:, None] + 0.5) / 10_000, 2, axis=1)
-    claims = decide(questions, joint=JointTests(keys=tuple(("mean_severity", p) for p in pairs), p=same))
+    claims = decide(questions, joint=JointTests.of_p(keys=tuple(("mean_severity", p) for p in pairs), p=same))
     assert [c.interval.level for c in claims if c.interval] == pytest.approx([0.975, 0.975], abs=1e-4)
 
 
@@ -181,7 +181,7 @@ def test_a_free_item_of_another_condition_changes_no_law_of_a_ratio(rng: np.rand
         joint_tests(outcomes(x, "money"), pairs, rng=np.random.default_rng(1), n_resamples=1000)
         for x in (cost, cost[:, :3])
     )
-    np.testing.assert_array_equal(with_d.p, without.p)
+    np.testing.assert_array_equal(with_d.far, without.far)
 
 
 def law_of(dataset: Dataset, policy: Policy, measure: str = "accuracy", **more: Any) -> JointTests | None:
@@ -233,7 +233,7 @@ def test_claims_with_a_margin_have_no_joint_law_and_say_so(rng: np.random.Genera
 
 
 def test_an_adjusted_p_is_at_most_one() -> None:
-    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.95))
+    joint = JointTests.of_p(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.95))
     assert joint.adjusted(joint.keys, 0.9, more=5) == 1.0
     assert joint.adjusted(joint.keys, 0.9) == pytest.approx(0.9)
 
@@ -241,7 +241,7 @@ def test_an_adjusted_p_is_at_most_one() -> None:
 def test_the_law_of_four_units_by_hand(rng: np.random.Generator) -> None:
     """Four equal units with signs: |sum| is 4, 2 or 0 in 2, 8 and 6 of 16; t of 2 is 1 / sqrt(1 - 1 / 4), 3 degrees."""
     joint = joint_law([("m", ("a", "b"))], np.ones((4, 1)), rng=rng, n_resamples=16_000)
-    values, counts = np.unique(joint.p.round(6), return_counts=True)
+    values, counts = np.unique(joint.p_of(joint.far).round(6), return_counts=True)
     middle = 2 * stdtr(3, -1 / np.sqrt(0.75))
     assert values == pytest.approx([0.0, middle, 1.0], abs=1e-4)
     assert counts / 16_000 == pytest.approx([1 / 8, 1 / 2, 3 / 8], abs=0.02)
@@ -252,9 +252,9 @@ def test_many_units_are_batched_and_keep_their_degrees_of_freedom(rng: np.random
     sums = np.zeros((1001, 1))
     sums[17] = 3.0
     joint = joint_law([("m", ("a", "b"))], sums, rng=rng, n_resamples=1000)
-    assert joint.p == pytest.approx(2 * stdtr(1000, -1 / np.sqrt(1 - 1 / 1000)), rel=1e-6)
+    assert joint.p_of(joint.far) == pytest.approx(2 * stdtr(1000, -1 / np.sqrt(1 - 1 / 1000)), rel=1e-6)
     few = joint_law([("m", ("a", "b"))], sums[:100], rng=rng, n_resamples=1000)
-    assert few.p == pytest.approx(2 * stdtr(99, -1 / np.sqrt(1 - 1 / 100)), rel=1e-6)
+    assert few.p_of(few.far) == pytest.approx(2 * stdtr(99, -1 / np.sqrt(1 - 1 / 100)), rel=1e-6)
 
 
 def test_pairs_enter_the_law_by_their_centred_sums_by_hand() -> None:
@@ -269,22 +269,22 @@ def test_pairs_enter_the_law_by_their_centred_sums_by_hand() -> None:
     sums = np.array([[0.7 - 0.3, 0.0], [-0.6 - 2.6, 0.0], [2.8, 0.0], [0.0, 0.0]])
     want = joint_law([("accuracy", p) for p in pairs], sums, rng=np.random.default_rng(5), n_resamples=1000)
     assert found.keys == want.keys
-    np.testing.assert_allclose(found.p, want.p, atol=1e-9)
-    assert found.p[:, 0].min() < 1.0
-    assert (found.p[:, 1] == 1.0).all()
+    np.testing.assert_allclose(found.far, want.far, atol=1e-7)
+    assert found.far[:, 0].max() > 0.0
+    assert (found.far[:, 1] == 0.0).all()
 
 
 def test_claims_without_a_joint_law_add_their_p_value_by_hand() -> None:
     """The smallest of two lies at 0.2 or below in half of the resamples: with three more 0.5 + 3 x 0.04."""
     keys = (("m", ("a", "b")), ("m", ("a", "c")))
-    joint = JointTests(keys=keys, p=np.array([[0.01, 0.5], [0.02, 0.9], [0.6, 0.7], [0.8, 0.9]]))
+    joint = JointTests.of_p(keys=keys, p=np.array([[0.01, 0.5], [0.02, 0.9], [0.6, 0.7], [0.8, 0.9]]))
     assert joint.adjusted(keys, 0.04, more=3) == pytest.approx(5 * 0.04)  # Bonferroni's is smaller
     assert joint.adjusted(keys, 0.16, more=3) == pytest.approx(5 * 0.16)
-    alike = JointTests(keys=keys, p=np.repeat([[0.01], [0.5], [0.6], [0.8]], 2, axis=1))
+    alike = JointTests.of_p(keys=keys, p=np.repeat([[0.01], [0.5], [0.6], [0.8]], 2, axis=1))
     assert alike.adjusted(keys, 0.2, more=1) == pytest.approx(0.25 + 0.2)
 
 
 def test_resamples_that_are_no_whole_thousands_are_all_drawn() -> None:
     sums = np.random.default_rng(2).normal(size=(30, 2))
     keys = [("m", ("a", "b")), ("m", ("a", "c"))]
-    assert joint_law(keys, sums, rng=np.random.default_rng(1), n_resamples=1500).p.shape == (1500, 2)
+    assert joint_law(keys, sums, rng=np.random.default_rng(1), n_resamples=1500).far.shape == (1500, 2)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from richter.audit import compare_tables
-from richter.claims import JointTests
+from richter.claims import Board, JointTests
 from richter.errors import InputError
 from richter.tables import _read_files, read_tables
 
@@ -67,14 +67,16 @@ def test_millions_of_pairs_are_refused_before_any_is_compared() -> None:
     """10,000 conditions: the command had no end."""
     tables = read_tables(graded(2, 700))
     with pytest.raises(InputError, match=r"700 conditions make 244,650 pairs.*--control"):
-        compare_tables(tables)
+        compare_tables(tables, all_pairs=True)
+    with pytest.raises(InputError, match=r"2,001 conditions make 2,001,000 pairs"):
+        compare_tables(read_tables(graded(2, Board.MOST + 1)))
 
 
 def test_claims_against_a_control_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """700 conditions took three minutes: the least p-value of those left was looked for anew for every claim."""
     looks = []
-    lowest = JointTests.lowest
-    monkeypatch.setattr(JointTests, "lowest", lambda self, keys: looks.append(len(keys)) or lowest(self, keys))
+    farthest = JointTests.farthest
+    monkeypatch.setattr(JointTests, "farthest", lambda self, keys: looks.append(len(keys)) or farthest(self, keys))
     assert len(compare_tables(read_tables(graded(30, 60)), control="c0").claims) == 59
     assert looks == [59]
 

@@ -23,6 +23,7 @@ NEGLIGIBLE_SUM = 1e-9  # a sum of gaps below this is rounding
 _FIRST_RESAMPLES = 999  # simulated tables before it is known whether more are worth it
 _CLEAR_P = 0.02  # above this p the first ones decide
 _CELLS_AT_A_TIME = 4_000_000  # cells simulated at a time
+_CELLS_IN_CACHE = 200_000  # of them made in one piece where the pieces do not change the random numbers
 _MIN_UNITS = 5  # units, below which nothing is said
 
 
@@ -145,7 +146,13 @@ def miscalibration(
         first = _Null(columns.T @ (columns * (p * (1 - p))[:, None]), added=added)
 
         def answers(size: int) -> Floats:
-            sums_of_x: Floats = (p - (rng.random((size, n)) < p)) @ columns
+            sums_of_x = np.empty((size, columns.shape[1]))
+            drawn = np.empty((max(_CELLS_IN_CACHE // n, 1), n))
+            for start in range(0, size, len(drawn)):
+                x = drawn[: size - start]
+                rng.random(out=x)
+                np.subtract(p, x < p, out=x)
+                np.matmul(x, columns, out=sums_of_x[start : start + len(x)])
             return sums_of_x
 
         p_values = _rank_p_values(first, seen, answers, n, n_resamples)

@@ -11,6 +11,7 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.claims._adjust import *
     from richter.claims._alignment import *
+    from richter.claims._board import *
     from richter.claims._control import *
     from richter.claims._decide import *
     from richter.claims._ece_evidence import *

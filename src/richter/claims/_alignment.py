@@ -9,8 +9,8 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class Alignment:
         return frozenset(
             frozenset((a, b)) for one, other in itertools.combinations(self.sets, 2) for a in one for b in other
         )
+
+
+Typical: TypeAlias = Callable[[int, int], float | None]  # of a condition and one of the main set
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -186,19 +189,21 @@ def _by_grades(
     labels[joined] = main
     accuracy = np.nanmean(values, axis=0)
     close = NEAR * _range_of(values, outcomes)
-    near = _near_chance(accuracy, close, chance) if outcomes.metric.kind == "binary" else np.zeros(number, dtype=bool)
+    is_binary = outcomes.metric.kind == "binary"
+    near = np.asarray(is_binary) & _near_chance(accuracy, close, chance)
     habits = bool((linked & (agree.phi < 0)).any())
     inside = labels == main
     single = np.bincount(labels)[labels] == 1
     is_loose = int(np.sum(single & ~inside & ~near)) > max(1, number // 4)  # then links are no matter of course
+    most = _most_phi(accuracy) if is_binary else np.ones_like(agree.phi)
+    typical = _typical_phi(np.abs(agree.phi) / most, inside, accuracy, close)
+    few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
     apart: list[list[int]] = []
     unchecked: dict[int, str] = {}
     for label in sorted(set(labels[~inside].tolist())):
         members = np.flatnonzero(labels == label)
         why = _why_unchecked(agree, members, inside, near, habits=habits, chance=chance)
-        if not why and (
-            is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
-        ):
+        if not why and (is_loose or not _would_be_seen(agree, members, inside, near, most, typical, few)):
             why = "few"
         if why:
             unchecked |= dict.fromkeys(members.tolist(), why)
@@ -236,38 +241,40 @@ def _why_unchecked(
 
 
 def _would_be_seen(
-    agree: _Agreement, members: NDArray[np.intp], inside: Bools, near: Bools, accuracy: Floats, close: float,
-    outcomes: Outcomes, chance: float | None,
-) -> bool:  # fmt: skip
+    agree: _Agreement, members: NDArray[np.intp], inside: Bools, near: Bools, most: Floats, typical: Typical, few: int
+) -> bool:
     """Whether the agreement of these conditions with the main set would have been seen, were they in its order."""
-    few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
-    is_binary = outcomes.metric.kind == "binary"
-    most = _most_phi(accuracy) if is_binary else np.ones_like(agree.phi)
-    expected = max(_expected(agree, int(k), inside, accuracy, close, most) for k in members if not near[k])
-    if expected < SEEN:
+    places = np.flatnonzero(inside)
+
+    def expected(k: int) -> float:
+        """The largest |z| that condition k should have with one inside."""
+        shares = ((j, typical(k, int(j))) for j in places)
+        return max((x * float(most[k, j]) * float(agree.reach[k, j]) for j, x in shares if x is not None), default=0.0)
+
+    if max(expected(int(k)) for k in members if not near[k]) < SEEN:
         return False
     return max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) >= SEEN
 
 
-def _expected(agree: _Agreement, k: int, inside: Bools, accuracy: Floats, close: float, most: Floats) -> float:
-    """The largest |z| that condition k should have with one inside.
+def _typical_phi(share: Floats, inside: Bools, accuracy: Floats, close: float) -> Typical:
+    """The median |phi| that a condition may be expected to have with one inside, as a share of the most it can be.
 
-    From the median |phi| of pairs inside in which the other is of like accuracy as k; where there is none, of pairs
-    whose accuracies are as far apart. Each phi counts as a share of the most that its two accuracies allow.
+    From pairs inside in which the other is of like accuracy as the condition; where there is none, from pairs whose
+    accuracies are as far apart. Conditions of one accuracy have one answer, which is found once.
     """
-    share = np.abs(agree.phi) / most
     members = np.flatnonzero(inside)
-    best = 0.0
-    for j in members:
-        others = members[(members != j) & (np.abs(accuracy[members] - accuracy[k]) <= close)]
+    apart = np.abs(accuracy[members][:, None] - accuracy[members][None, :])
+
+    @functools.cache
+    def typical(own: float, j: int) -> float | None:
+        others = members[(members != j) & (np.abs(accuracy[members] - own) <= close)]
         found = share[j, others]
         if not len(found):
-            apart = np.abs(accuracy[members][:, None] - accuracy[members][None, :])
-            found = np.triu(np.abs(apart - abs(accuracy[k] - accuracy[j])) <= close, 1)
-            found = share[np.ix_(members, members)][found]
-        if len(found):
-            best = max(best, float(np.median(found)) * float(most[k, j]) * float(agree.reach[k, j]))
-    return best
+            alike = np.triu(np.abs(apart - abs(own - accuracy[j])) <= close, 1)
+            found = share[np.ix_(members, members)][alike]
+        return float(np.median(found)) if len(found) else None
+
+    return lambda k, j: typical(float(accuracy[k]), j)
 
 
 def _foreseen(agree: _Agreement, members: NDArray[np.intp], inside: NDArray[np.intp], few: int) -> float:
@@ -318,8 +325,12 @@ def _agreement(values: Floats, within: Codes | None) -> _Agreement:
         z = np.nan_to_num(excess / np.sqrt(variance))
     p = 2 * ndtr(-np.abs(z))
     if binary:
-        for i, j in zip(*np.nonzero(np.triu((np.abs(z) > 3) & (variance < EXACT), 1)), strict=True):
-            p[i, j] = p[j, i] = _exact([(n[i, j], s[i, j], s[j, i], t[i, j]) for n, s, t in tables])
+        unsure = np.triu((np.abs(z) > 3) & (variance < EXACT), 1)
+        for i in np.flatnonzero(unsure.any(axis=1)):
+            to = np.flatnonzero(unsure[i])
+            margins = zip(*(_margins(n[i, to], s[i, to], s[to, i]) for n, s, _ in tables), strict=True)
+            seen = np.sum([both[i, to] for *_, both in tables], axis=0).astype(int).tolist()
+            p[i, to] = p[to, i] = list(map(_exact, margins, seen))
     np.fill_diagonal(p, 0.0)
     return _Agreement(phi=phi, z=z, p=p, reach=reach, shared=rows)
 
@@ -348,20 +359,35 @@ def _log_factorials(most: int) -> Floats:
     return found
 
 
-def _exact(tables: Sequence[tuple[float, float, float, float]]) -> float:
-    """Two-sided p of the number right in both, given the margins of every group: a sum of hypergeometrics."""
-    law, start, seen = np.ones(1), 0, 0
-    for n, a, b, both in tables:
-        low, high = int(max(0, a + b - n)), int(min(a, b))
+Margins: TypeAlias = tuple[int, int, int]  # items of a group, and how many each of two got right, the fewer first
+
+
+def _margins(n: Floats, one: Floats, other: Floats) -> Iterator[Margins]:
+    """The margins of one condition and several others."""
+    columns = (n, np.minimum(one, other), np.maximum(one, other))
+    return zip(*(column.astype(int).tolist() for column in columns), strict=True)
+
+
+def _exact(margins: tuple[Margins, ...], seen: int) -> float:
+    """Two-sided p of the number right in both, over all groups, given each group's margins."""
+    start, p = _two_sided(margins)
+    return p[seen - start]
+
+
+@functools.lru_cache(maxsize=4096)  # many pairs of a board have the same margins
+def _two_sided(margins: tuple[Margins, ...]) -> tuple[int, list[float]]:
+    """The least number right in both, and from it on every number's two-sided p: a sum of hypergeometrics."""
+    law, start = np.ones(1), 0
+    for n, a, b in margins:
+        low, high = max(0, a + b - n), min(a, b)
         if high > low:
-            k, logs_of = np.arange(low, high + 1), _log_factorials(int(n))
-            logs = -(logs_of[k] + logs_of[int(a) - k] + logs_of[int(b) - k] + logs_of[int(n - a - b) + k])
+            k, logs_of = np.arange(low, high + 1), _log_factorials(n)
+            logs = -(logs_of[k] + logs_of[a - k] + logs_of[b - k] + logs_of[n - a - b + k])
             part = np.exp(logs - logs.max())
             law = np.convolve(law, part / part.sum())
         start += low
-        seen += int(both)
-    place = seen - start
-    return min(1.0, 2 * min(float(law[place:].sum()), float(law[: place + 1].sum())))
+    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
+    return start, np.minimum(1.0, 2 * tails).tolist()
 
 
 def _joined(values: Floats, within: Codes | None, labels: NDArray[np.int32], main: int) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from richter._special import stdtr
+from richter._special import stdtr, stdtrit
 from richter.claims._measures import Floats, Outcomes
 from richter.claims._totals import linearised
 from richter.claims._units import Sample, as_sample
@@ -22,10 +22,21 @@ Key = tuple[str, tuple[str, ...]]  # a measure and its conditions
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JointTests:
-    """Two-sided p-values of several differences under no difference, resampled together: resamples x claims."""
+    """Several differences under no difference, resampled together: how far each is from none, resamples x claims.
+
+    `far` is |t|; `p_of` gives the two-sided p-value of such values, and `far_of` turns it back. Only few of them are
+    needed as p-values, which cost more than all the rest.
+    """
 
     keys: tuple[Key, ...]
-    p: Floats
+    far: Floats
+    p_of: Callable[[Floats], Floats]
+    far_of: Callable[[float], float]
+
+    @classmethod
+    def of_p(cls, *, keys: tuple[Key, ...], p: Floats) -> "JointTests":
+        """The same from p-values."""
+        return cls(keys=keys, far=-p, p_of=np.negative, far_of=lambda x: -x)
 
     def alpha(self, keys: Sequence[Key], alpha: float, *, more: int = 0) -> float:
         """The level for each claim at which any of `keys` is falsely shown with probability `alpha`.
@@ -33,20 +44,36 @@ class JointTests:
         The largest a with P(min p <= a) + `more` a <= alpha, where `more` counts claims whose law is not known
         together; never below the Bonferroni level.
         """
-        return _alpha(self.lowest(keys)[:, 0], len(keys), alpha, more)
+        return self.level_of(self.farthest(keys)[:, 0], len(keys), alpha, more)
 
     def adjusted(self, keys: Sequence[Key], p: float, *, more: int = 0) -> float:
         """The probability that any of `keys` has a p-value this small, at most Bonferroni's."""
-        return _adjusted(self.lowest(keys)[:, 0], len(keys), p, more)
+        return self.adjusted_of(self.farthest(keys)[:, 0], len(keys), p, more)
 
-    def lowest(self, keys: Sequence[Key]) -> Floats:
-        """In column k the smallest p-value over keys[k:], of every resample; the last column, of none, is 1."""
+    def farthest(self, keys: Sequence[Key]) -> Floats:
+        """In column k the farthest over keys[k:], of every resample; the last column, of none, has the p-value 1."""
         place = {key: k for k, key in enumerate(self.keys)}
-        found = np.ones((len(self.p), len(keys) + 1))
-        found[:, :-1] = self.p[:, [place[key] for key in keys]]
+        found = np.full((len(self.far), len(keys) + 1), self.far_of(1.0))
+        found[:, :-1] = self.far[:, [place[key] for key in keys]]
         backwards = found[:, ::-1]
-        np.minimum.accumulate(backwards, axis=1, out=backwards)
+        np.maximum.accumulate(backwards, axis=1, out=backwards)
         return found
+
+    def level_of(self, farthest: Floats, known: int, alpha: float, more: int) -> float:
+        """`alpha` for `known` claims of which this is the farthest."""
+        ordered = -np.sort(-farthest)
+        taken = np.searchsorted(-ordered, -ordered, side="right") / len(ordered)  # ties are taken together
+        if more:
+            taken += more * self.p_of(ordered)
+        inside = np.flatnonzero(taken <= alpha)
+        found = float(self.p_of(ordered[inside[-1:]])[0]) if len(inside) else 0.0
+        return min(alpha, max(found, alpha / (known + more)))
+
+    def adjusted_of(self, farthest: Floats, known: int, p: float, more: int) -> float:
+        """`adjusted` for `known` claims of which this is the farthest."""
+        share = float(np.mean(farthest >= self.far_of(p)))
+        share = max(share, 1 / len(farthest))  # what no resample reached is not known to be 0
+        return min(1.0, max(p, min(share + more * p, (known + more) * p)))
 
 
 def in_steps(
@@ -56,34 +83,21 @@ def in_steps(
     inside = set(tests.keys)
     known = [key for key in keys if key is not None and key in inside]
     before = [0, *itertools.accumulate(int(key in inside) for key in keys)]
-    lowest = tests.lowest(known)
+    farthest = tests.farthest(known)
 
     def left(start: int) -> tuple[Floats, int, int]:
         number = len(known) - before[start]
-        return lowest[:, before[start]], number, len(keys) - start - number
+        return farthest[:, before[start]], number, len(keys) - start - number
 
     def level(start: int) -> float:
-        smallest, number, more = left(start)
-        return _alpha(smallest, number, alpha, more)
+        column, number, more = left(start)
+        return tests.level_of(column, number, alpha, more)
 
     def adjusted(start: int, p: float) -> float:
-        smallest, number, more = left(start)
-        return _adjusted(smallest, number, p, more)
+        column, number, more = left(start)
+        return tests.adjusted_of(column, number, p, more)
 
     return functools.cache(level), adjusted
-
-
-def _alpha(lowest: Floats, known: int, alpha: float, more: int) -> float:
-    lowest = np.sort(lowest)
-    taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
-    inside = np.flatnonzero(taken <= alpha)
-    found = float(lowest[inside[-1]]) if len(inside) else 0.0
-    return min(alpha, max(found, alpha / (known + more)))
-
-
-def _adjusted(lowest: Floats, known: int, p: float, more: int) -> float:
-    share = max(float(np.mean(lowest <= p)), 1 / len(lowest))  # what no resample reached is not known to be 0
-    return min(1.0, max(p, min(share + more * p, (known + more) * p)))
 
 
 def joint_tests(
@@ -135,6 +149,8 @@ def joint_law(keys: Sequence[Key], sums: Floats, *, rng: np.random.Generator, n_
         bits = np.frombuffer(rng.bytes(size * -(-units // 8)), dtype=np.uint8).reshape(size, -1)
         kept = np.unpackbits(bits, axis=1, count=units).astype(np.float32)  # 1: the sign stays
         total = 2.0 * (kept @ narrow) - every
-        t = np.abs(total) / np.sqrt(np.maximum(1 - total**2 / units, 1e-9))
-        found[start : start + size] = 2 * stdtr(freedom, -t)
-    return JointTests(keys=tuple(keys), p=found)
+        found[start : start + size] = np.abs(total) / np.sqrt(np.maximum(1 - total**2 / units, 1e-9))
+    return JointTests(
+        keys=tuple(keys), far=found, p_of=lambda t: 2 * stdtr(freedom, -t),
+        far_of=lambda p: -float(stdtrit(freedom, p / 2)),
+    )  # fmt: skip

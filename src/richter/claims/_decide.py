@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from richter.claims._board import Board, SettledPair
 from richter.claims._control import JointTests, in_steps
 from richter.claims._equivalence import equivalence_level, equivalence_p, is_within
 from richter.claims._question import (
@@ -62,21 +63,13 @@ class _Test:
     p: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Line:
-    """A test as its list settled it: whether it was shown, at which level, and its p-value adjusted for the list."""
-
-    shown: bool
-    alpha: float
-    p_adjusted: float
-
-
 def decide(
     asked: Sequence[Asked],
     *,
     level: float = DEFAULT_LEVEL,
     tried: int = 1,
     joint: JointTests | None = None,
+    board: Board | None = None,
     one_family: bool = False,
     plan: str | None = None,
     data_hash: str = "",
@@ -98,7 +91,8 @@ def decide(
 
     `tried` divides alpha: the best of that many attempts is on show. With `joint`, the law of claims against one
     control together, a is the level at which any of those left without a margin, or one of the others by Bonferroni,
-    is falsely shown with probability alpha: at least alpha / m.
+    is falsely shown with probability alpha: at least alpha / m. With `board`, which settled all pairs of the main
+    measure, its questions are some of these: the list is that of all pairs.
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
@@ -111,7 +105,8 @@ def decide(
             decided = _decide_requirements([asked[k] for k in places], level, tried)
             claims |= dict(zip(places, decided, strict=True))
         else:
-            claims |= _decide_lists(asked, places, level=level, alpha=alpha, joint=joint, name=name)
+            of_main = board if name == "main" else None
+            claims |= _decide_lists(asked, places, level=level, alpha=alpha, joint=joint, board=of_main, name=name)
     stamp: dict[str, Any] = {"plan": plan, "data_hash": data_hash, "seed": seed}
     return tuple(dataclasses.replace(claims[k], **stamp) for k in range(len(asked)))
 
@@ -127,8 +122,9 @@ def _families_of(asked: Sequence[Asked], *, one_family: bool) -> dict[str, list[
 
 
 def _decide_lists(
-    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None, name: str
-) -> dict[int, Claim]:
+    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None,
+    board: Board | None, name: str,
+) -> dict[int, Claim]:  # fmt: skip
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
@@ -138,18 +134,23 @@ def _decide_lists(
         claims |= dict(zip(trades, decided, strict=True))
     if others:
         own = alpha * len(others) / len(places)
-        claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
+        claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, board=board, name=name)
     return claims
 
 
 def _decide_family(
-    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None, name: str
-) -> dict[int, Claim]:
+    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None,
+    board: Board | None, name: str,
+) -> dict[int, Claim]:  # fmt: skip
     """The claims of one Holm family, by their place."""
-    lines = _holm_steps(asked, places, alpha, joint)
+    if board is None:
+        lines = _holm_steps(asked, places, alpha, joint)
+    else:
+        lines = {(k, False): board.settled(*asked[k].question.conditions) for k in places}
     known = () if joint is None else joint.keys
     by_joint_law = any(asked[k].question.margin is None and _key(asked[k]) in known for k in places)
-    family = Family(method="max t" if by_joint_law else "holm", size=len(places), name=name)
+    size = len(places) if board is None else board.n_pairs
+    family = Family(method="max t" if by_joint_law else "holm", size=size, name=name)
     share = (1 - level) / alpha
     return {
         k: _difference_claim(
@@ -176,7 +177,7 @@ def _tests_of(asked: Sequence[Asked], places: list[int]) -> list[_Test]:
 
 def _holm_steps(
     asked: Sequence[Asked], places: list[int], alpha: float, joint: JointTests | None
-) -> dict[tuple[int, bool], _Line]:
+) -> dict[tuple[int, bool], SettledPair]:
     """The tests of a family as Holm's rule settles them, by the question's place and whether they are of its margin."""
     lines = {}
     order = sorted(_tests_of(asked, places), key=lambda t: t.p)
@@ -194,7 +195,7 @@ def _holm_steps(
         else:
             level, worst = steps[0](gone[min(number, stop)]), max(worst, steps[1](gone[number], test.p))
         still_rejecting = still_rejecting and _is_rejected(asked[test.place], level, within=test.within)
-        lines[test.place, test.within] = _Line(still_rejecting, level, worst)
+        lines[test.place, test.within] = SettledPair(still_rejecting, level, worst)
         if not still_rejecting and stop == len(order):
             stop = number
     return lines
@@ -231,6 +232,7 @@ def _undecided_fields(asked: Asked, *, level: float) -> dict[str, Any]:
         "hypothesis": Hypothesis(relation=question.relation, value=question.value),
         "margin": question.margin,
         "better": asked.metric.better,
+        "scale": asked.metric.ends,
         "primary": question.family in ("main", "requirement"),
         "basis": JUDGE_UNCHECKED if evidence.judged else asked.who_graded,
         "judged": evidence.judged,
@@ -243,7 +245,7 @@ def _undecided_fields(asked: Asked, *, level: float) -> dict[str, Any]:
 
 
 def _difference_claim(
-    asked: Asked, differs: _Line, within: _Line | None, *, level: float, family: Family, share: float
+    asked: Asked, differs: SettledPair, within: SettledPair | None, *, level: float, family: Family, share: float
 ) -> Claim:
     """The claim as its family settled it.
 

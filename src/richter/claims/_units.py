@@ -350,6 +350,11 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
+def binary_difference_p(plus: int, minus: int, n: int, delta: float = 0.0) -> float:
+    """The two-sided p-value of Tango's score test that the difference is `delta`."""
+    return _two_sided(_score(plus, minus, n, delta))
+
+
 def paired_rates_mover(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of (plus - minus) / n by MOVER of Clopper-Pearson's limits on both shares.
 
@@ -371,7 +376,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
         return found if span == 1 else dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
-        return _two_sided(_score(plus, minus, n, value / span))
+        return binary_difference_p(plus, minus, n, value / span)
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
@@ -624,7 +629,10 @@ def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
 def _constant(value: float, effective_n: float, frame: _Frame) -> Evidence:
     """All units alike: the share of those that might not be is below 1 - (a / 2)^(1 / units) at level 1 - a."""
     if not math.isfinite(frame.high - frame.low):
-        return _undecidable(value, frame, "every value is the same, and no range bounds the others")
+        others = -100 * math.expm1(math.log1p(-DEFAULT_LEVEL) / effective_n)
+        units = "questions" if frame.unit == "item" else f"{frame.unit}s"
+        unseen = f"at most {others:.2g}% of such {units} have another, of any size (one-sided 95%)"
+        return _undecidable(value, frame, f"every value is the same; {unseen}")
 
     def interval(level: float) -> Interval:
         share = -math.expm1(math.log((1 - level) / 2) / effective_n)

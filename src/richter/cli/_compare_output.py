@@ -14,7 +14,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._comparison import changed_items
 from richter.audit._plan import RESTATED_DEFAULTS
-from richter.audit._series import FEWEST, date_in
+from richter.audit._series import FEWEST
 from richter.claims import Metric, claim_words, measure_words
 from richter.cli._io import (
     PLAIN,
@@ -44,7 +44,7 @@ from richter.records import (
     refusals,
 )
 from richter.store import is_run
-from richter.tables import ReadOptions, as_options
+from richter.tables import ReadOptions, as_options, date_in
 from richter.words import (
     CORRECTED,
     CORRECTED_MEANS,
@@ -112,6 +112,7 @@ def compare(
         options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
         has_texts=tables.has_texts,
+        has_raters=tables.has_raters,
     )
     show(out, report, data, verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
@@ -147,7 +148,7 @@ def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | 
     out = console(json_path)
     document = measure_run(*files, options=reading, conditions=names).to_dict()
     write_json(document, json_path, inputs=files)
-    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
+    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, sources=files):
         out.print(line, soft_wrap=True)
     again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
     out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)
@@ -182,7 +183,9 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
         subgroup_table(out, report)
     else:
         tier_table(out, report)
-        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        pairs = describe_pairs(
+            report.of(report.primary), report.n_items, grouped=bool(report.groups), ranks=report.ranks
+        )
         for line in filter(None, (leads, pairs)):
             out.print(printable(line), soft_wrap=True)
     faults_table(out, report)
@@ -267,7 +270,9 @@ def markdown(report: CompareReport) -> str:
             lines.append(f"- **{describe_verdict(claim)}** {markdown_safe(claim.sentence)}")
             lines += [f"  - {markdown_safe(note)}" for note in _own_notes(claim)]
     else:
-        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        pairs = describe_pairs(
+            report.of(report.primary), report.n_items, grouped=bool(report.groups), ranks=report.ranks
+        )
         lines.append(markdown_safe(pairs))
         lines += [f"- tier {k}: {', '.join(markdown_safe(m) for m in tier)}" for k, tier in enumerate(report.groups, 1)]
     lines += [f"- **not compared** {markdown_safe(line)}." for line in _refused(report)]

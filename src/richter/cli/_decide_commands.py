@@ -65,6 +65,7 @@ tried_option = click.option(
     help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
 )
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")
+@click.option("--all-pairs", is_flag=True, help="Show every pair and measure of 201 to 632 models too.")
 @click.option(
     "--by",
     metavar="COLUMN",

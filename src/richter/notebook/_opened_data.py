@@ -247,6 +247,7 @@ class Run:
         margin: Margin = None,
         by: str | None = None,
         control: str | None = None,
+        all_pairs: bool = False,
         about: About = "new-items",
         missing: MissingPolicy = "both-ways",
         adjust: bool = False,
@@ -268,7 +269,8 @@ class Run:
 
         `margin` is the difference that would matter (0.02 or "2pt") of the main measure, or by measure; `on` names the
         main measure first; `by` a column whose values are compared one by one; `control` the condition that all others
-        are compared with; `missing` what missing grades mean; `unpaired` that each has questions of its own.
+        are compared with; `all_pairs` asks for every pair of more than 200; `missing` what missing grades mean;
+        `unpaired` that each has questions of its own.
         """
         tables, by = (self.tables, by) if by is None else self._by_column(by)
         report = compare_tables(
@@ -278,6 +280,7 @@ class Run:
             margin=parsed_margins(margin),
             by=by,
             control=control,
+            all_pairs=all_pairs,
             about=about,
             missing=missing,
             adjust=adjust,
@@ -332,8 +335,9 @@ class Run:
             trust_reading=trust_reading, unpaired=unpaired,
         )  # fmt: skip
         if plan is not None:
-            if margin is not None:
-                raise InputError("Both a plan and a margin are given.", remedy="Give one of them.")
+            given = {"margin": margin, "on": on, "conditions": conditions, "level": level != DEFAULT_LEVEL}
+            if beside := [name for name, value in given.items() if value]:
+                raise InputError(f"Both a plan and {' and '.join(beside)} are given.", remedy="Give one of them.")
             report = apply_gate_plan(
                 plan, self._tables_for(plan), policy=policy, accept_judge=accept_judge, require_locked=require_locked
             )

@@ -1,6 +1,7 @@
 """What a verdict is called, how many pairs came out how, and the next step: one command to paste."""
 
 import dataclasses
+import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,16 +45,24 @@ def verdict_word(verdict: str, seen: str) -> str:
     return seen if seen in ("better", "worse") else "shown" if verdict == "verified" else "shown false"
 
 
-def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> str:
-    """How many pairs of a board differ, are the same in practice, or are inconclusive; what a tier is."""
+def describe_pairs(
+    claims: Sequence[Claim], n_items: int, *, grouped: bool, ranks: Mapping[str, tuple[int, int]]
+) -> str:
+    """How many pairs of a board differ, are the same in practice, or are inconclusive; what a tier is.
+
+    Where a large board has claims on some pairs, the ranks tell how many differ: each is worse than so many.
+    """
     tested = [c for c in claims if c.estimate is not None]
     if not tested:
         return "No two could be compared."
     differ = sum(c.verdict in (Verdict.VERIFIED, Verdict.REFUTED) for c in tested)
     alike = sum(c.verdict is Verdict.EQUIVALENT for c in tested)
-    rest = len(tested) - differ - alike
+    number = len(tested)
+    if len(claims) < math.comb(len(ranks), 2):
+        number, differ = math.comb(len(ranks), 2), sum(best - 1 for best, _ in ranks.values())
+    rest = number - differ - alike
     noun = measure_words(tested[0].measure).noun
-    parts = [f"{differ:,} of {len(tested):,} pairs differ in {noun}"]
+    parts = [f"{differ:,} of {number:,} pairs differ in {noun}"]
     parts += [f"{alike:,} show no practical difference"] if alike else []
     parts += [f"{rest:,} {'is' if rest == 1 else 'are'} inconclusive"] if rest else []
     refused = len(claims) - len(tested)
@@ -73,7 +82,7 @@ class NamedData:
     """How a command names data: the files or the run with how they are read (`again`), and the models that are meant.
 
     `options` holds what the user stated beyond the defaults: what is vouched for, margins by measure, the level.
-    `has_texts`: people can read the answers.
+    `has_texts`: people can read the answers. `has_raters`: several rated each answer, so that it has no repeats.
     """
 
     again: str = "FILE"
@@ -81,6 +90,7 @@ class NamedData:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_run: bool = False
     has_texts: bool = True
+    has_raters: bool = False
 
     @property
     def asked(self) -> str:
@@ -152,10 +162,10 @@ def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:
 
 def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pairs: int) -> str:
     """How to settle an inconclusive pair: the only one, or of several the best two that can't be told apart."""
-    ways = "add questions, or run each one several times"
+    ways = "add questions" + ", or run each one several times" * (not data.has_raters)
     tried = data.options.get("tried", 1)  # as many attempts divide the level as so many pairs
     data = dataclasses.replace(data, options={name: x for name, x in data.options.items() if name != "tried"})
-    n_tests = tried * (len(waiting) if n_pairs > 1 else 1)
+    n_tests = tried * (_pairs_left(waiting[0], len(waiting), n_pairs) if n_pairs > 1 else 1)
     pairs = f" --pairs {n_tests}" if n_tests > 1 else ""
     if n_pairs == 1:
         return f"{ways}: richter size {data.asked}{pairs}"
@@ -163,6 +173,13 @@ def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pai
     first, second = best.conditions
     asked = dataclasses.replace(data, names=shlex.join(best.conditions)).asked
     return f"to tell {second} from {first}, {ways}: richter size {asked}{pairs}"
+
+
+def _pairs_left(claim: Claim, n_waiting: int, n_pairs: int) -> int:
+    """How many pairs share the level of one that is not settled: all that are not, also those without a claim."""
+    if claim.family is None or claim.family.size <= n_pairs or claim.interval is None or claim.plain_interval is None:
+        return n_waiting
+    return round((1 - claim.plain_interval.level) / (1 - claim.interval.level))
 
 
 def _describe_changed(changed: Mapping[tuple[str, ...], tuple[int, int]]) -> str:

@@ -60,6 +60,8 @@ CHECK_NOTES = {  # filled from fields by `format`
     "large group": "Group {name} holds {share:.0%} of the questions: more groups narrow the interval.",
     "many missing": "More than 5% of the grades are missing: if one model lost mostly right answers, a difference "
     "shown here may be false.",
+    "board": "Each of {number:,} models has one comparison: with the best one that beats it, else with the best. "
+    "Intervals are adjusted for all {pairs:,} pairs.",
     "chosen": "{number} models, 2 compared: did you choose one after looking? Then add --tried {others}.",
 }
 ALIGNMENT = {  # whether ids mean the same questions; filled from fields by `format`
@@ -84,12 +86,15 @@ UNCHECKED = {  # why the order of answers cannot be checked by grades
     "possibly near chance": "the grades are possibly near chance",
     "habits": "some agree less than by chance, as with habits of position",
 }
-LACKING = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}  # why a grade is missing
+LACKING = {  # why a grade is missing, or why one that is does not count
+    "failed": "failed calls", "ungraded": "not graded", "absent": "absent", "both": "where the other has none either",
+}  # fmt: skip
 
 
 def describe_lacking(name: str, kinds: Mapping[str, int]) -> str:
     """How many grades a condition lacks, and why: 'new lacks 30 grades (30 not graded)'."""
-    parts = ", ".join(f"{n:,} {LACKING[kind]}" for kind, n in kinds.items() if n)
+    named = LACKING | ({"failed": "failed call"} if kinds.get("failed") == 1 else {})
+    parts = ", ".join(f"{n:,} {named[kind]}" for kind, n in kinds.items() if n)
     return f"{name} lacks {counted(sum(kinds.values()), 'grade')} ({parts})"
 
 
