@@ -45,7 +45,7 @@ T = TypeVar("T")
 About = Literal["new-items", "these-items", "new-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
-MAX_RARE_SHARE = 0.05  # of units that carry half of the spread: then few of them decide
+MAX_RARE_SHARE = 0.05  # of items that carry half of the spread: then few of them decide
 RARE_VALUES: Final = "rare values"  # the kind of the note on them
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
 RUNS_UNCORRECTED = "human labels correct no claim about new runs: as it was graded"
@@ -152,7 +152,7 @@ def difference_evidence(
     One binary draw an item and no groups or weights: Tango's score test, inverted; where `exact`, of fewer than 20
     discordant items `paired_rates_mover`. Otherwise a t test on the items' differences; with groups or weights on
     linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
-    Where fewer than 20 units, and at most one in twenty, carry half of the spread, the limit towards the longer tail is
+    Where fewer than 20 items, and at most one in twenty, carry half of the spread, the limit towards the longer tail is
     moved out for skewness, and a note names how many. Where fewer than 20 units differ, and they are the minority:
     gamma limits of both directions, joined by MOVER, with room for larger differences than were seen in the limit
     beyond 0. Where people labelled some answers that others graded, the difference as people would grade, by
@@ -479,9 +479,8 @@ def _by_units(
     if group is None and freedom < LEAST_FREEDOM - 1e-9:  # a few items have nearly all the weight
         return _few_degrees(estimate, freedom, frame)
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    rare_units = _units_with_half_the_spread(residual) if len(frame.sides) == 2 else 0
-    if rare_units:
-        found = _resting_on_rare_units(found, residual, rare_units, frame)
+    if len(frame.sides) == 2 and group is None and weight is None:
+        found = _resting_on_rare_items(found, residual, frame)
     if not (frame.exact and _is_skewed(residual, away)):
         return found
     if 2 * int(np.sum(rare)) < units:
@@ -496,19 +495,17 @@ def _is_skewed(residual: Floats, away: Floats) -> bool:
     return is_near and abs(float(np.sum(residual**3))) / square**1.5 > SKEWED
 
 
-def _units_with_half_the_spread(residual: Floats) -> int:
-    """How many units carry half of a difference's spread, where these are few and rare; else 0."""
-    squares = np.sort(residual**2)[::-1]
-    number = int(np.searchsorted(np.cumsum(squares), float(np.sum(squares)) / 2)) + 1
-    return number if number < min(MAX_RARE_SHARE * len(residual) + 1, MIN_DEPARTING_UNITS) else 0
-
-
-def _resting_on_rare_units(found: Evidence, residual: Floats, number: int, frame: _Frame) -> Evidence:
-    """Student's limits with the one towards the longer tail moved out, and a note on the few units that decide.
+def _resting_on_rare_items(found: Evidence, residual: Floats, frame: _Frame) -> Evidence:
+    """The evidence; where few items carry half of a difference's spread, with the limit towards them moved out.
 
     The mean of few large losses is too good more often than not, and its standard error then too small. The reach t
-    grows by |a| (2 t^2 + 1) / 6, the first term of Edgeworth's expansion of t, with a the skewness of the mean.
+    grows by |a| (2 t^2 + 1) / 6, the first term of Edgeworth's expansion of t, with a the skewness of the mean. A note
+    says how many items decide. Items of a large weight or group are no rare values.
     """
+    squares = np.sort(residual**2)[::-1]
+    number = int(np.searchsorted(np.cumsum(squares), float(np.sum(squares)) / 2)) + 1
+    if number > MAX_RARE_SHARE * len(residual) or number >= MIN_DEPARTING_UNITS:
+        return found
     error, own_p = found.standard_error, found.p
     assert error is not None
     assert own_p is not None
@@ -527,9 +524,8 @@ def _resting_on_rare_units(found: Evidence, residual: Floats, number: int, frame
         reach = max((math.sqrt(max(1 - 4 * a * (a / 2 - abs(t)), 1.0)) - 1) / (2 * a), 0.0)
         return 2 * float(stdtr(found.freedom, -reach))
 
-    unit = "group" if frame.unit == "group" else "question"
-    units = counted(number, f"{unit} carries", f"{unit}s carry")
-    note = Note(f"{units} half of the spread: the result rests on how often such rare values come", RARE_VALUES)
+    items = counted(number, "question carries", "questions carry")
+    note = Note(f"{items} half of the spread: the result rests on how often such rare values come", RARE_VALUES)
     return dataclasses.replace(found, interval=interval, p=p, notes=(*found.notes, note))
 
 
