@@ -268,9 +268,10 @@ class Dataset:
                 if column.dtype.is_numeric():
                     digest.update(column.cast(pl.Float64).fill_null(float("nan")).to_numpy().tobytes())
                 else:
-                    once = column.cast(pl.String).fill_null("").rle()
+                    whole = column.cast(pl.String).fill_null("") if column.null_count() else column
+                    once = whole.rle()
                     digest.update(np.ascontiguousarray(once.struct.field("len").to_numpy()).tobytes())
-                    digest.update("\0".join(once.struct.field("value").to_list()).encode())
+                    digest.update("\0".join(once.struct.field("value").cast(pl.String).to_list()).encode())
         return digest.hexdigest()[:16]
 
 
