@@ -10,6 +10,8 @@ Questions and what is true:
 - `miscalibrated`: is the condition miscalibrated? truth = true or false.
 - `requirement`: is the second no worse than the first by `margin`? truth = true or false.
 - `heavier`: is the second's tail heavier? truth = xi of the second minus xi of the first.
+
+`others` says what is true of other measures of a `difference`; of those that it does not name nothing differs.
 """
 
 import functools

@@ -295,6 +295,11 @@ def describe_states(ours: list[Row]) -> str:
     ]
     if "" in by:
         said.append(f"{len(by[''])} are of earlier states ({_from_to([r['n'] for r in by['']])} tables)")
+    again = [row["replayed"] for row in ours if "replayed" in row]
+    for state in sorted({one["state"] for one in again}):
+        own = [one for one in again if one["state"] == state]
+        same, tables = sum(not one["differ"] for one in own), _from_to([one["tables"] for one in own])
+        said.append(f"in {same} of {len(own)} worlds {state} makes the same claims on the first {tables} tables")
     return "; ".join(said)
 
 

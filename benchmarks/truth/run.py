@@ -3,6 +3,7 @@
     python benchmarks/truth/run.py                       # everything: 2,000 replicates for Richter, 200 for the others
     python benchmarks/truth/run.py --fast                # a world or two of each family, fewer replicates
     python benchmarks/truth/run.py --contestants richter,t_test --worlds equal-400
+    python benchmarks/truth/run.py --replay 20           # 20 tables of each world again: are the claims the same?
     python benchmarks/truth/run.py --collect             # add up what has run, write the page
 
 Records go to soak/truth/ (of a fast run to soak/truth-fast/), environments to .venv-truth/. What the page is made of,
@@ -174,6 +175,30 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
     return added
 
 
+def _told(record: dict[str, Any]) -> str:
+    """What a contestant said of a table; as text, in which a missing limit is like another."""
+    return json.dumps({key: value for key, value in record.items() if key not in ("seconds", "state")})
+
+
+def replay(told: dict[str, Any], specs: list[dict[str, Any]], folder: Path, tables: int) -> None:
+    """Play the first tables of Richter's records again on the present code; what differs is written beside them."""
+    path = folder / "replayed.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    child = Child(score.OURS, told)
+    for spec in specs:
+        before = score.read(folder / child.name / f"{spec['name']}.0.jsonl")[:tables]
+        world = {key: spec[key] for key in ("question", "measure", "margin") if key in spec}
+        asked = [{"world": world, "way": told["ways"][0], "replicate": r["replicate"],
+                  "table": make.table(spec, r["replicate"]).to_dict(as_series=False)} for r in before]  # fmt: skip
+        after = [compact(record) for record in child.ask(asked)] if asked else []
+        differ = [a["replicate"] for a, b in zip(before, after, strict=True) if _told(a) != _told(b)]
+        found[spec["name"]] = {"state": code_state(), "tables": len(before), "differ": len(differ)}
+        if differ:
+            print(f"{spec['name']}: {len(differ)} of {len(before)} tables differ, first {differ[0]}", flush=True)
+        path.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    child.close()
+
+
 def campaign(chosen: dict[str, dict[str, Any]], specs: list[dict[str, Any]], folder: Path, workers: int, end: float,
              most: dict[str, int]) -> None:  # fmt: skip
     """All tasks, every contestant on every world before more replicates of any."""
@@ -217,6 +242,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
     parser.add_argument("--tables", type=int, default=10**9, help="at most so many of each world")
     parser.add_argument("--collect", action="store_true", help="run nothing")
+    parser.add_argument("--replay", type=int, default=0, help="so many of Richter's tables again, against the records")
     args = parser.parse_args()
     everyone = contestants()
     chosen = {n: c for n, c in everyone.items() if not args.contestants or n in args.contestants.split(",")}
@@ -228,6 +254,9 @@ def main() -> None:
         n: min(c["replicates"], args.tables, (100 if n == score.OURS else 25) if args.fast else 10**9)
         for n, c in chosen.items()
     }
+    if args.replay:
+        replay(everyone[score.OURS], [make.world(n) for n in names], folder, args.replay)
+        return
     if not args.collect:
         campaign(chosen, [make.world(n) for n in names], folder, args.workers, end, most)
         if args.contestants or args.worlds or (args.minutes and not args.fast):

@@ -27,8 +27,9 @@ def judged(spec: dict[str, Any], record: dict[str, Any]) -> dict[str, float]:
         if fault in record:
             return found | {fault: 1.0}
     for name, verdict, estimate, low, high in record["claims"]:
-        if name.startswith("other:"):  # nothing differs there in any world
-            found["others"], found["others_false"] = 1.0, max(found["others_false"], float(verdict == "yes"))
+        if name.startswith("other:"):
+            is_false = verdict == "yes" and estimate * spec.get("others", {}).get(name.removeprefix("other:"), 0.0) <= 0
+            found["others"], found["others_false"] = 1.0, max(found["others_false"], float(is_false))
             continue
         found["as_judged"] = max(found["as_judged"], float(verdict == "as judged"))
         true = _true_value(spec, name)
@@ -73,6 +74,8 @@ def read(path: Path) -> list[dict[str, Any]]:
 def collected(folder: Path, contestants: dict[str, Row], specs: list[Row]) -> list[Row]:
     """Every row that has run: counts by contestant, way and world, its hits against Richter's on the same tables."""
     rows = []
+    path = folder / "replayed.json"
+    replayed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for spec in specs:
         ours = {r["replicate"]: judged(spec, r) for r in read(folder / OURS / f"{spec['name']}.0.jsonl")}
         for name, told in contestants.items():
@@ -98,6 +101,7 @@ def collected(folder: Path, contestants: dict[str, Row], specs: list[Row]) -> li
                         "only_ours": sum(scores[r]["hits"] < ours[r]["hits"] for r in shared),
                         "reasons": sorted(_reasons(records))[:3],
                         "states": sorted({r["state"] for r in records if "state" in r}),
+                        **({"replayed": replayed[spec["name"]]} if name == OURS and spec["name"] in replayed else {}),
                     }
                 )
     return rows

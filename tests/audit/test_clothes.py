@@ -58,7 +58,7 @@ def test_a_score_without_ends_and_few_items_is_shown(tmp_path: Path, capsys: pyt
     code, out, err = run(capsys, "report", str(tmp_path / "data.csv"), "-o", str(tmp_path / "page.html"))
     assert code == 0, err
     assert "3.5 (-inf to inf) mean score" in out
-    assert "new scored 1.000 higher than old (95% CI without limits)." in out
+    assert "new scored 1.000 higher than old (95% CI: no limits known)." in out
     assert "inf" not in measure_run(frame).answer
 
 

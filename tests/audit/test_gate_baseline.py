@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import richter
+from helpers.commands import run
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import (
     apply_gate_plan,
@@ -25,6 +27,7 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy
 from richter.records import Verdict
 from richter.stats import Floats
+from richter.tables import read_tables
 
 
 def graded(right: int, n: int, conditions: int = 1) -> Floats:
@@ -122,6 +125,7 @@ def test_a_gate_without_a_plan_is_one_attempt_of_its_own() -> None:
 
 
 RULE = {"metric": "accuracy", "rule": "no_worse", "limit": 0.02}
+RATE = {"metric": "error_rate", "rule": "below", "limit": 0.7}
 
 
 def plan_of(folder: Path, **values: Any) -> Path:
@@ -167,14 +171,76 @@ def test_a_limit_is_of_the_candidate_alone_by_hand(tmp_path: Path) -> None:
     assert (claim.conditions, claim.estimate, claim.verdict) == (("b",), pytest.approx(0.0), Verdict.VERIFIED)
 
 
-@pytest.mark.parametrize(("require_locked", "code"), [(False, 0), (True, 4)])
+BETTER = np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))
+
+
+@pytest.mark.parametrize(("asked", "code"), [({}, 0), ({"require_locked": True}, 4)])
 def test_an_unlocked_plan_stops_a_gate_only_where_a_lock_is_required(
-    tmp_path: Path, require_locked: bool, code: int
+    tmp_path: Path, asked: dict[str, bool], code: int
 ) -> None:
-    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
-    report = apply_gate_plan(plan_of(tmp_path), dataset, require_locked=require_locked)
-    assert (report.exit_code, len(report.obstacles)) == (code, int(require_locked))
+    report = apply_gate_plan(plan_of(tmp_path), dataset_of(outcomes(BETTER)), **asked)
+    assert (report.exit_code, len(report.obstacles)) == (code, len(asked))
     assert report.claims[0].verdict is Verdict.VERIFIED
+
+
+def test_a_plan_accepts_a_judges_grades_only_where_it_or_the_user_says_so(tmp_path: Path) -> None:
+    judged = dataset_of(outcomes(BETTER, judges=("judge-1",)))
+    assert apply_gate_plan(plan_of(tmp_path), judged).exit_code == 4
+    assert apply_gate_plan(plan_of(tmp_path), judged, accept_judge=True).exit_code == 0
+    assert apply_gate_plan(plan_of(tmp_path, accept_judge=True), judged).exit_code == 0
+
+
+def test_a_claim_names_its_plan_only_where_it_was_locked_before(tmp_path: Path) -> None:
+    plan, dataset = plan_of(tmp_path), dataset_of(outcomes(BETTER))
+    assert apply_gate_plan(plan, dataset).claims[0].plan is None
+    assert run_gate(read_plan(plan), dataset).claims[0].plan is None
+    (tmp_path / "later").mkdir()
+    lock_plan(locked := plan_of(tmp_path / "later"))
+    report = apply_gate_plan(locked, dataset)
+    assert report.confirmatory
+    assert report.claims[0].plan == read_plan(locked).hash
+
+
+def test_a_margin_without_a_plan_is_of_two_conditions_the_old_one_first() -> None:
+    """A gate checks the second against the first: the wrong way round a loss passes as a gain."""
+    with pytest.raises(InputError, match="data hold 1") as alone:
+        margin_plan(dataset_of(outcomes(BETTER[:, :1], conditions=("mine",))), 0.02)
+    assert "candidate=mine" in alone.value.remedy
+    for first, second, is_refused in (("new", "old", True), ("old", "new", False), ("new", "x", False),
+                                      ("x", "old", False)):  # fmt: skip
+        dataset = dataset_of(outcomes(BETTER, conditions=(first, second)))
+        if is_refused:
+            with pytest.raises(InputError, match="old comes second"):
+                margin_plan(dataset, 0.02)
+        else:
+            assert margin_plan(dataset, 0.02).values["candidate"] == second
+
+
+def test_a_bare_margin_is_of_the_measure_that_the_data_hold() -> None:
+    for measure in ("accuracy", "mean_score"):
+        dataset = dataset_of(outcomes(BETTER, measure))
+        assert [rule["metric"] for rule in margin_plan(dataset, 0.02).values["require"]] == [dataset.metric]
+
+
+def test_a_gates_next_command_reads_what_it_compared(tmp_path: Path) -> None:
+    """The two where the file holds others; no size where it does not hold both, which `richter size` refuses."""
+    path = tmp_path / "three.csv"
+    path.write_text("item,condition,correct\n" + "".join(f"{i},{c},{(i + k) % 3 % 2}\n" for i in range(30)
+                                                         for k, c in enumerate("abc")))  # fmt: skip
+    dataset = read_tables(path)
+    two = run_gate(read_plan(plan_of(tmp_path, require=[RULE | {"limit": 0.01}])), dataset)
+    alone = run_gate(read_plan(plan_of(tmp_path, baseline="", require=[RATE])), dataset)
+    stated = stated_gate(dataset.select(["b"]), 0.02, right=20, n=60)
+    own = dataset.select(["b", "a"])
+    turned = run_gate(margin_plan(own, 0.01), own)
+    assert two.next_step.endswith(f": richter size {path} a b")
+    assert turned.next_step.endswith(f": richter size {path} b a")
+    assert [found.next_step.partition("richter")[1] for found in (alone, stated)] == ["", ""]
+    judged = tmp_path / "judged.csv"
+    rows = (f"{i},{c},{int(c == 'b' or i % 2)},gpt-4o\n" for i in range(60) for c in "ab")
+    judged.write_text("item,condition,correct,judge\n" + "".join(rows))
+    of_two = run_gate(read_plan(plan_of(tmp_path)), read_tables(judged))
+    assert f"richter import {judged} -o run1; richter label run1 --rater me." in of_two.next_step
 
 
 def test_a_plan_says_that_each_condition_has_items_of_its_own(tmp_path: Path) -> None:
@@ -202,3 +268,19 @@ def test_a_locked_gate_names_an_option_beside_its_plan_once(tmp_path: Path) -> N
     lock_plan(plan)
     report = apply_gate_plan(plan, dataset, policy=Policy(trust_ids=True), require_locked=True)
     assert report.obstacles[0].count("--trust-ids") == 1
+
+
+@pytest.mark.parametrize("typed", ["--level 0.9", "--margin 2pt", "--on accuracy"])
+def test_options_beside_a_plan_that_it_states_are_refused(
+    typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan_of(tmp_path)
+    code, said = run(capsys, f"gate plan.toml results.csv {typed}")
+    assert (code, typed.split()[0] in said) == (2, True)
+
+
+@pytest.mark.parametrize("more", [{"level": 0.9}, {"on": "accuracy"}, {"conditions": ("old", "new")}, {"margin": 0.02}])
+def test_arguments_beside_a_plan_that_it_states_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"Both a plan and {next(iter(more))} are given"):
+        richter.gate({"old": [1, 0] * 50, "new": [1, 0] * 50}, plan=plan_of(tmp_path), **more)

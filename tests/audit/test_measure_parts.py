@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import measure_run
+from richter.audit import measure_run, new_plan, results_schema
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_run import RunRecords
+from richter.audit._search_section import SearchSection, find_search_reader
 from richter.records import Claim, Hypothesis, Verdict
 from richter.words import SECTION_LACKS
 
@@ -35,6 +36,34 @@ def test_files_become_a_run_before_a_remedy_and_are_compared_as_they_are(tmp_pat
     assert sections["judges"]["missing"]["reason"] == SECTION_LACKS["one rater"]
     assert sections["judges"]["missing"]["remedy"].startswith("richter import grades.csv -o RUN; richter audit")
     assert sections["floors"]["missing"]["remedy"] == "richter compare grades.csv OTHER.csv"
+
+
+def test_a_severity_plan_holds_for_the_whole_page(tmp_path: Path) -> None:
+    """Its main measure, its margins, its level and its requirements; without it the page has its own."""
+    rng = np.random.default_rng(2)
+    severity = np.where(np.arange(120) % 3 == 0, rng.integers(1, 9, 120) / 2, 0.0)
+    path, plan = write(tmp_path, severity=severity), tmp_path / "plan.toml"
+    fields = {"primary": "mean_severity", "margin": 0.5, "margins": ["mean_severity=0.3"], "level": 0.9}
+    plan.write_text(new_plan("severity", {**fields, "require": ["severity>=3 below 900 per thousand"]}))
+    planned, own = (measure_run(path, n_resamples=200, **more).to_dict() for more in ({"plan": plan}, {}))
+    margins = {"severity_given_error": 0.5, "mean_severity": 0.3}
+    assert (planned["methods"]["margins"], planned["methods"]["level"]) == (margins, 0.9)
+    assert (own["methods"]["margins"], own["methods"]["level"]) == ({}, 0.95)
+    stated = {c["measure"]: c.get("margin") for c in planned["claims"] if len(c["conditions"]) == 2}
+    assert {m: stated[m] for m in margins} == margins
+    pairs = [[c for c in found["claims"] if len(c["conditions"]) == 2] for found in (planned, own)]
+    assert [{c["measure"] for c in of_page if c["primary"]} for of_page in pairs] == [{"mean_severity"}, {"accuracy"}]
+    assert planned["version"] == 3
+    required = [sum(c["section"] == "requirements" for c in found["claims"]) for found in (planned, own)]
+    assert required == [2, 0]  # one a condition
+
+
+def test_the_schema_of_a_document_has_the_searches() -> None:
+    reader = find_search_reader()
+    schema = results_schema()["$defs"]
+    assert reader is not None
+    assert reader.kind.__name__ in schema
+    assert SearchSection.__name__ not in schema
 
 
 def test_labels_beside_grades_are_a_second_rater(tmp_path: Path) -> None:

@@ -4,10 +4,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.audit import CompareReport, compare_tables
+from richter.audit import CompareReport, compare_tables, page_questions
+from richter.errors import InputError
+from richter.records import Item, Note
 from richter.stats import Floats
 from richter.tables import Dataset
 
@@ -58,6 +61,7 @@ def test_a_condition_lacks_what_another_has_and_not_what_is_anothers_own_by_hand
     assert (c.n, c.failed, c.missing) == (10, 0, 0)
     nobody = compared(dataset_of(outcomes(x[:, :2]), conditions=("a", "b", "z"))).conditions["z"]
     assert (nobody.n, nobody.failed, nobody.missing) == (0, 0, 0)
+    assert nobody.warnings == ("untestable: no row has a grade",)
     unpaired = compared(dataset, unpaired=True).conditions["b"]
     assert (unpaired.n, unpaired.failed, unpaired.missing) == (36, 1, 0)  # nothing is asked of it that it has no row of
 
@@ -72,6 +76,9 @@ def flags_of(x: Floats, sure: Floats | None = None) -> tuple[str, ...]:
 def test_runs_that_agree_in_all_are_flagged_by_hand() -> None:
     same = np.repeat(graded()[:, :1], 2, axis=1)
     assert [flag.split(":")[0] for flag in flags_of(same)] == ["identical runs"]
+    alone = np.zeros((40, 2))
+    alone[7] = 1.0
+    assert [flag.split(":")[0] for flag in flags_of(alone)] == ["identical runs"]  # one right answer tells runs apart
     assert flags_of(graded()) == ()
     assert flags_of(np.ones((40, 2))) == ()  # all right says nothing
     assert flags_of(np.zeros((40, 2))) == ()
@@ -88,9 +95,12 @@ def test_a_constant_shift_of_confidences_is_flagged_with_its_size() -> None:
     (flag,) = flags_of(graded(), sure + np.array([0.0, 0.05]))
     assert flag == "constant shift: every confidence differs by +0.05"
     assert flags_of(graded(), np.full((40, 2), 0.5) + np.array([0.0, 0.05])) == ()  # two constants have no shift
+    other = sure + np.array([0.0, 0.05])
+    other[3, 1] += 0.01
+    assert flags_of(graded(), other) == ()
 
 
-def with_letters(n: int, letters: str) -> Dataset:
+def with_letters(n: int, letters: str | list[str]) -> Dataset:
     """b answers with these letters in turn."""
     dataset = dataset_of(outcomes(graded(n)))
     rows = dataset.answers.to_dicts()
@@ -138,4 +148,180 @@ def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random
     }
     assert len(said[2]) > 0
     assert said[3] == []
+    assert any("spread" in note for note in compared(dataset_of(outcomes(x[:, :2, :2]))).notes)
+    grouped = outcomes(x[:, :2, 0], group=np.arange(60) // 3)
+    assert any("group" in note for note in compared(dataset_of(grouped)).notes)
     assert [note for note in compared(dataset_of(outcomes(x[:, :2, 0]))).notes if "spread" in note] == []
+
+
+def warnings_of(right: int, n: int, failed: int = 0) -> tuple[str, ...]:
+    """What is said of a condition with so many right answers, so many wrong ones, and so many failed calls."""
+    x = np.column_stack([np.arange(n + failed) % 2, np.arange(n + failed) < right]).astype(float)
+    x[n:, 1] = np.nan
+    lost = [(f"q{k:04d}", "b", 0) for k in range(n, n + failed)]
+    return compared(dataset_of(outcomes(x), failed=lost)).conditions["b"].warnings
+
+
+def test_what_is_odd_about_a_condition_is_said_by_hand() -> None:
+    assert warnings_of(29, 30) == warnings_of(1, 30) == ()
+    assert warnings_of(28, 29) == ("only 29 graded questions: every figure here is rough",)
+    assert warnings_of(0, 30) == ("0% accuracy on 30 questions: check that answers were extracted right",)
+    none, odd = warnings_of(30, 30)
+    assert none.startswith("no error in 30: the rate is at most ")
+    assert odd == "100% accuracy on 30 questions: check that answers were extracted right"
+    assert warnings_of(0, 0, failed=2)[0].startswith("untestable: every row failed")
+
+
+def test_a_question_with_a_graded_repeat_is_not_a_failed_one() -> None:
+    """Of 40 questions asked twice, one of b's calls failed in each of three, and both of them in a fourth."""
+    x = np.repeat(graded()[:, :, None], 2, axis=2)
+    x[:4, 1, 1] = x[3, 1, 0] = np.nan
+    lost = [*((f"q{k:04d}", "b", 1) for k in range(4)), ("q0003", "b", 0)]
+    b = compared(dataset_of(outcomes(x), failed=lost)).conditions["b"]
+    assert (b.n, b.failed, b.missing) == (39, 1, 0)
+
+
+def test_a_page_asks_what_the_data_hold_and_no_more() -> None:
+    x = graded()
+    severity = outcomes(np.where(x == 1, 0.0, 2.0), "mean_severity")
+    sure = {(f"q{k:04d}", "a", 0): 0.5 for k in range(40)}
+    asked = [
+        list(dict.fromkeys(question.measure for question in page_questions(data).questions))
+        for data in (dataset_of(outcomes(x)), dataset_of(outcomes(x), confidence=sure), dataset_of(severity))
+    ]
+    assert asked[:2] == [["accuracy"], ["accuracy", "ece"]]
+    assert asked[2][0] == "mean_severity"
+    assert "accuracy" not in asked[2]
+    rows = compared(dataset_of(severity)).conditions.values()
+    assert [(row.n, row.accuracy, row.missing) for row in rows] == [(40, None, 0)] * 2
+
+
+def contests(first: float | None = 1.0) -> Dataset:
+    """Each question a contest of two of three models, with the place at which it was shown, and what it took."""
+    x = np.full((60, 3), np.nan)
+    for k in range(60):
+        x[k, [k % 3, (k + 1) % 3]] = k % 2, 1 - k % 2
+    dataset = dataset_of(outcomes(x, "win_rate"), outcomes(x + 1, "latency"))
+    shown = dataset.answers.with_columns(shown_first=pl.lit(first, dtype=pl.Float64))
+    return dataclasses.replace(dataset, answers=shown)
+
+
+def test_strength_is_asked_of_contests_and_of_wins_alone() -> None:
+    pages = [page_questions(contests()), page_questions(contests(), on=("latency",)), page_questions(contests(None))]
+    assert ["strength" in {q.measure for q in page.questions} for page in pages] == [True, False, False]
+
+
+def test_notes_of_costs_are_left_to_the_claims_on_them() -> None:
+    dollars = outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money")
+    notes = (Note("compare the costs with --on money", "costs"), "rows were dropped")
+    dataset = dataset_of(outcomes(graded()), dollars, notes=notes)
+    plain_page, of_costs = (compared(dataset, on=on).notes for on in ((), ("accuracy", "money")))
+    assert [note in plain_page for note in notes] == [True, True]
+    assert [note in of_costs for note in notes] == [False, True]
+
+
+def test_a_pair_that_is_compared_is_not_refused_nor_counted_as_on_other_questions() -> None:
+    report = compared(dataset_of(outcomes(np.random.default_rng(0).random((60, 3)).round())))
+    assert report.refused == ()
+    assert not any("different questions" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("letters", "right", "warned"), [
+    (8 * "A" + "BC", "A", False),  # A is right as often as it is given
+    (8 * "A" + "BC", "B", True),
+    (29 * "A" + "BCDEFGHIJ", "B", True),  # ten options
+    (29 * "A" + "BCDEFGHIJK", "B", False),  # eleven are no options
+])  # fmt: skip
+def test_a_letter_is_given_by_habit_only_where_it_is_more_often_given_than_right(
+    letters: str, right: str, warned: bool
+) -> None:
+    dataset = with_letters(40, letters)
+    items = {name: Item(id=name, prompt="?", reference=right) for name in dataset.item_ids}
+    warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
+    assert any("by position" in line for line in warnings) is warned
+
+
+def in_domains(n: int) -> Dataset:
+    """Two conditions on n questions, each of a domain of its own."""
+    values = np.tile([[0.0, 1.0], [1.0, 1.0]], (n // 2 + 1, 1))[:n]
+    return dataset_of(outcomes(values, stratum=np.arange(n), strata=tuple(f"d{k:04d}" for k in range(n))))
+
+
+def test_a_thousand_subgroups_are_the_most() -> None:
+    assert len(page_questions(in_domains(1000), by="domain").questions) == 1001
+    with pytest.raises(InputError, match="has 1,001 values"):
+        page_questions(in_domains(1001), by="domain")
+
+
+@pytest.mark.parametrize("given", [{"adjust": True}, {"suite": {"d0000": 1.0, "d0001": 1.0}}, {"by": "domain"}])
+def test_what_needs_pairs_is_refused_without_them(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="Without pairs"):
+        compared(in_domains(2), unpaired=True, **given)
+
+
+def test_a_page_of_quality_and_cost_asks_the_trade_of_each_pair_and_has_no_ranks() -> None:
+    """With no grades beside them costs alone are no trade."""
+    dollars = outcomes(np.random.default_rng(0).random((40, 3)) + 1, "money")
+    x = np.column_stack([graded(), np.ones(40)])
+    dataset = dataset_of(outcomes(x), dollars)
+    trades = compared(dataset, on=("money",), margin={"accuracy": 0.1})
+    plain_page = compared(dataset, on=("money",))
+    assert [c.measure for c in trades.claims if c.primary] == ["accuracy and money"] * 3
+    assert [c.measure for c in plain_page.claims if c.primary] == ["money"] * 3
+    assert (trades.groups, trades.ranks) == ((), {})
+    assert set(plain_page.ranks) == {"a", "b", "c"}
+    assert len(plain_page.groups) > 0
+    assert [pair.conditions for pair in trades.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    with pytest.raises(InputError, match="no grades"):
+        compared(dataset_of(dollars), on=("money",), margin={"money": 0.1})
+
+
+def test_a_measure_that_the_data_lack_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="latency"):
+        compared(dataset_of(outcomes(graded())), on=("latency",))
+
+
+def test_a_condition_has_its_own_rate_also_where_claims_on_these_items_need_repeats() -> None:
+    row = compared(dataset_of(outcomes(graded())), about="these-items").conditions["a"]
+    assert row.error_rate == pytest.approx(8 / 40)
+    assert row.error_rate_interval is not None
+
+
+@pytest.mark.parametrize(("letters", "warned"), [(36, True), (35, False)])
+def test_a_habit_is_looked_for_where_nine_in_ten_answer_by_a_letter(letters: int, warned: bool) -> None:
+    texts = [*("B" if k % 18 else "C" for k in range(letters)), *["a text"] * (40 - letters)]
+    warnings = compared(with_letters(40, texts)).conditions["b"].warnings
+    assert any("by position" in line for line in warnings) is warned
+
+
+def test_a_letter_that_is_right_in_a_fifth_is_given_by_habit_where_it_is_nearly_every_answer() -> None:
+    """Of three options each is right in a third at random: at least 65% (95%) is more than half as much again."""
+    dataset = with_letters(40, 8 * "A" + "BC")
+    items = {
+        name: Item(id=name, prompt="?", reference="A" if k % 5 == 0 else "B") for k, name in enumerate(dataset.item_ids)
+    }
+    warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
+    assert any("80% of answers are 'A'" in line for line in warnings)
+
+
+def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
+    """One attempt, one level, pairs, all grades counted both ways, and nothing vouched for."""
+    report = compare_tables(dataset_of(outcomes(graded())))
+    assert (report.tried, report.level, report.seed, report.n_resamples, report.about) == (
+        1,
+        0.95,
+        0,
+        2000,
+        "new-items",
+    )
+    stated = {name: value for name, value in report.options.items() if value}
+    assert stated == {"missing": "both-ways", "min_shared": 0.5, "reading": stated["reading"]}
+    assert not any("attempts" in note for note in report.notes)
+    notes = compared(dataset_of(outcomes(graded())), tried=2).notes
+    assert "the best of 2 attempts is allowed for" in notes
+
+
+def test_a_bare_margin_is_of_the_measure_that_leads_and_never_of_a_cost() -> None:
+    dataset = dataset_of(outcomes(graded()), outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money"))
+    found = [compared(dataset, on=on, margin=0.1).margins for on in ((), ("error_rate",), ("money",))]
+    assert found == [{"accuracy": 0.1}, {"error_rate": 0.1}, {"accuracy": 0.1}]

@@ -659,7 +659,8 @@ def test_entries_of_two_days_say_how_long_a_result_holds() -> None:
             metric="error_rate", days=tuple(at), values=(0.1, 0.2) * 15, low=(0.0,) * 30, high=(1.0,) * 30,
             evidence=(0.0,) * 30, limit=20.0, detectable=0.1,
         )  # fmt: skip
-        return _reliance([one], steady(1, 1), None, 0.95)
+        return _reliance([one], METRICS, None, 0.95)
 
     assert reliance(36)
+    assert reliance(24)
     assert not reliance(20)

@@ -1,10 +1,12 @@
 """What each measure of a watched series is made of: its entries, its judges' drift, its window and its margin."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import linregress, t
 
 from richter.audit import watch_series
 from richter.audit._watch import _ece_series
@@ -107,3 +109,129 @@ def test_a_bill_of_which_no_rise_of_a_half_could_be_told_is_too_short(spread: fl
         days.append(dataclasses.replace(day, values=day.values.select("item", "weight").with_columns(money=money)))
     report = watch_series("bot", days)
     assert (report.exit_code, report.series[0].detectable > 0.5) == (code, code == 4)
+
+
+def wrong_by(rates: list[float], n: int = 1000) -> list[Day]:
+    """Entries of the same n items, each wrong with its entry's rate."""
+    rng, items = np.random.default_rng(3), [f"q{k}" for k in range(n)]
+    made = []
+    for k, rate in enumerate(rates):
+        values = pl.DataFrame({"item": items, "weight": 1.0, "error_rate": rng.binomial(1, rate, n) * 1.0})
+        at = str(np.datetime64("2026-01-05") + k)
+        made.append(Day(at=at, name=at, values=values, judged=False, made={}))
+    return made
+
+
+def test_slow_variation_is_said_from_a_twentieth_of_the_range_and_not_from_a_fiftieth() -> None:
+    said = [
+        any("varies by about" in note for note in watch_series("bot", wrong_by(rates.tolist())).notes)
+        for rates in (0.3 + size * np.sin(np.arange(40) / 3) for size in (0.05, 0.02))
+    ]
+    assert said == [True, False]
+
+
+def test_eight_entries_are_enough_where_a_large_jump_would_show() -> None:
+    codes = [watch_series("bot", wrong_by([0.3] * n)).exit_code for n in (7, 8)]
+    assert codes == [4, 0]
+    assert watch_series("bot", entries(8)).exit_code == 4  # of 50 questions a jump of 15 points would not
+
+
+def test_what_could_be_told_counts_the_items_from_the_first_entry_before_the_week() -> None:
+    """Of eight days the week leaves one before it: 1 / 40 beyond each end at a limit of 20, and 80% power."""
+    days = entries(8)
+    value = np.stack([day.values["error_rate"].to_numpy() for day in days])
+    error = (value[1:].mean(axis=0) - value[0]).std(ddof=1) / np.sqrt(len(ITEMS))
+    found = watch_series("bot", days).series[0]
+    assert found.detectable == pytest.approx((1.9599640 + 0.8416212) * error, abs=1e-6)
+    assert 0 < watch_series("bot", days[:7]).series[0].detectable < found.detectable
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_an_entry_at_an_end_of_the_scale_has_limits(rate: float) -> None:
+    lead = watch_series("bot", wrong_by([0.5] * 5 + [rate] + [0.5] * 4, n=20)).series[0]
+    assert np.isfinite(lead.low).all()
+    assert np.isfinite(lead.high).all()
+
+
+def test_two_entries_of_fixed_answers_are_a_series_of_the_judges() -> None:
+    seen = []
+    for n in (1, 2):
+        days = [
+            dataclasses.replace(day, judge=dict.fromkeys(ITEMS, 2.0) if k < n else {})
+            for k, day in enumerate(entries(4))
+        ]
+        seen.append("judge" in {s.metric for s in watch_series("bot", days).series})
+    assert seen == [False, True]
+
+
+def test_a_measure_is_followed_where_half_of_the_entries_have_it_and_of_amounts_one() -> None:
+    def followed(days: list[Day]) -> set[str]:
+        return {s.metric for s in watch_series("bot", days).series}
+
+    assert followed(entries(2)) == {"error_rate"}
+    assert followed(entries(10, money=1.0, tokens=5.0)) == {"error_rate", "money"}
+    refused = [entries(10, refusal_rate=0.2)[:n] + entries(10, refusal_rate=None)[n:] for n in (4, 5)]
+    assert ["refusal_rate" in followed(days) for days in refused] == [False, True]
+
+
+def test_items_that_broke_are_wrong_in_most_entries_since_the_last_one_among_them() -> None:
+    """Of 40 items 20 are wrong from the eighteenth entry on, ten of which are right again in the one between."""
+    items = [f"q{k:02d}" for k in range(40)]
+    days = []
+    for day in range(20):
+        wrong = [k < (10 if day == 18 else 20) and day >= 17 for k in range(40)]
+        values = pl.DataFrame({"item": items, "weight": 1.0, "error_rate": np.array(wrong) * 1.0})
+        days.append(Day(at=f"2026-01-{day + 1:02d}", name="", judged=False, made={}, values=values))
+    lead = watch_series("bot", days).series[0]
+    assert (lead.changed, lead.broken, lead.fixed) == ("2026-01-18", 20, 0)
+    assert lead.broken_items == tuple(items[:20])  # those that changed most first
+
+
+@pytest.mark.parametrize(("scores", "code"), [(range(1, 6), 0), ((1, 5), 4)])
+def test_a_large_jump_is_a_part_of_the_scale(scores: Sequence[int], code: int) -> None:
+    """Of a scale from 1 to 5 it is 0.6: more than could be told of ratings in between, less than of 1 and 5 alone."""
+    scale, rng = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0), np.random.default_rng(1)
+    items = [f"q{k}" for k in range(45)]
+    days = []
+    for k in range(12):
+        score = rng.choice(scores, 45) * 1.0
+        values = pl.DataFrame({"item": items, "weight": 1.0, "mean_score": score})
+        at = str(np.datetime64("2026-01-05") + k)
+        days.append(Day(at=at, name=at, values=values, judged=False, made={}, metrics={"mean_score": scale}))
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series[0].detectable > 0.6) == (code, code == 4)
+
+
+def test_where_nothing_can_be_followed_nothing_is_decided() -> None:
+    days = [dataclasses.replace(day, values=day.values.select("item", "weight")) for day in entries(9)]
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series, report.claims, report.reliance) == (4, (), (), "")
+
+
+def test_limits_of_a_mean_are_those_of_values_with_bounds_that_lie_within_them() -> None:
+    days = [dataclasses.replace(day, judge=dict.fromkeys(ITEMS, 2.0)) for day in entries(9, money=1.0)]
+    found = {s.metric: s for s in watch_series("bot", days).series}
+    assert [bool(np.isfinite(found[name].low).all()) for name in ("error_rate", "money", "judge")] == [
+        True,
+        False,
+        False,
+    ]
+    better = {c.measure: (c.better, c.missing) for c in watch_series("bot", days).claims}
+    assert better == {"change:error_rate": ("lower", {}), "change:money": ("lower", {}), "change:judge": (None, {})}
+    jumps = [dataclasses.replace(day, judged=True, judge=dict.fromkeys(ITEMS, 2.0 * (k < 4)))
+             for k, day in enumerate(entries(9))]  # fmt: skip
+    lead = watch_series("bot", jumps).series[0]  # less the judges' drift it leaves the scale on one side
+    assert max(lead.values) <= 1
+    assert min(lead.values) < 0
+    assert np.isnan(lead.low).all()
+
+
+def test_a_result_holds_until_the_fastest_drift_that_days_allow_reaches_its_margin() -> None:
+    days = wrong_by(np.linspace(0.30, 0.31, 12).tolist())
+    values = [day.values["error_rate"].mean() for day in days]
+    line = linregress(np.arange(12), values)
+    fastest = abs(line.slope) + t.ppf(0.975, 10) * line.stderr
+    said = watch_series("bot", days).reliance
+    assert f"holds for about {0.05 / fastest:,.0f} days" in said
+    assert f"a drift of up to {100 * fastest:.2g} points per day" in said
+    assert watch_series("bot", days[:7]).reliance == ""

@@ -64,6 +64,10 @@ def test_items_that_only_others_answered_correct_the_mix(rng: np.random.Generato
     found = adjusted_difference(outcomes(x, "mean_score"), "a", "b").evidence
     assert abs(plain - truth) > 0.04
     assert truth in found.interval(0.95)
+    assert "Both were asked easier questions" in found.notes[-1]
+    at_random = graded(rng, 3000, 0.2, (0.1, 0.9, 0.5, 0.5, 0.5))
+    at_random[:1500, :2] = np.nan
+    assert "asked" not in adjusted_difference(outcomes(at_random, "mean_score"), "a", "b").evidence.notes[-1]
 
 
 def test_two_conditions_alone_are_refused() -> None:

@@ -91,6 +91,13 @@ def test_few_groups_allow_for_one_in_eight_that_fails_wholly_by_hand(groups: int
         assert low == pytest.approx(end, abs=1e-12)
 
 
+def test_single_items_do_not_fail_wholly_unseen_as_groups_of_the_same_items_may() -> None:
+    """Twelve items, and twelve groups of two that are alike: a failing group takes an eighth of the mean of a."""
+    x = np.clip(0.5 + 0.1 * np.random.default_rng(6).normal(size=(12, 2)), 0, 1)
+    alone, grouped = gate_low(x), gate_low(np.repeat(x, 2, axis=0), group=np.repeat(np.arange(12), 2))
+    assert grouped < alone - 0.02
+
+
 def test_a_lost_grade_does_not_improve_the_limit_of_few_groups() -> None:
     """Of 21 groups t is below 0 there, so that the smallest error over the missing grade counts."""
     rng = np.random.default_rng(8)

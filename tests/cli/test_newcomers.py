@@ -144,7 +144,7 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     turned = confirmed[1].replace("ab.csv", "ab.csv treatment control")
     code, refused = run(capsys, f"gate {turned} --margin 2pt --unpaired")
     assert code == 1  # a control that stands second would pass a loss as a gain
-    assert "richter gate FILE control treatment" in refused
+    assert "richter gate ab.csv control treatment" in refused
     named = confirmed[1].replace("ab.csv", "ab.csv control treatment")
     thumbs_down = named.replace("up=right", "up=wrong").replace("down=wrong", "down=right")
     for reading, status in ((named, 0), (thumbs_down, 3)):  # +30 and -30 points

@@ -41,7 +41,8 @@ except SystemExit:
     sys.setprofile(None)
     print(len(passed), file=sys.stderr)
 """
-MOST_FILES = 42  # whose code a plain comparison passes
+PROMPTS = Path(__file__).parents[2] / "docs" / "examples" / "prompts.csv"
+MOST_FILES = 40  # whose code a plain comparison passes
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ def grades(tmp_path: Path) -> Path:
     return tmp_path / "grades.csv"
 
 
-def test_a_comparison_of_grades_passes_few_files(grades: Path) -> None:
-    command = [sys.executable, "-c", PASSED, "compare", str(grades)]
+def test_a_comparison_of_grades_passes_few_files() -> None:
+    command = [sys.executable, "-c", PASSED, "compare", str(PROMPTS)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stderr) <= MOST_FILES
 

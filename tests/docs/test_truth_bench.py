@@ -95,6 +95,8 @@ def test_scores_by_hand(bench: Any) -> None:
     assert {k: judged(several, both)[k] for k in ("hits", "false", "covered", "intervals")} == {
         "hits": 1, "false": 1, "covered": 2, "intervals": 3,
     }  # fmt: skip
+    beside = {"claims": [["other:a", "yes", 0.2, 0.1, 0.3], ["other:b", "no", 0.2, -0.1, 0.5]]}
+    assert [judged(real | {"others": o}, beside)["others_false"] for o in ({}, {"a": 0.1}, {"a": -0.1})] == [1, 0, 1]
     sure = {"claims": [["second", "yes", 1.0, math.nan, math.nan]]}
     assert judged({"question": "miscalibrated", "truth": True}, sure)["hits"] == 1
     assert judged({"question": "miscalibrated", "truth": False}, sure)["false"] == 1

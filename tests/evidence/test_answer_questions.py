@@ -107,8 +107,8 @@ def test_differences_within_raters_have_no_joint_law() -> None:
 def test_the_seed_of_the_policy_draws_the_law() -> None:
     dataset, pairs = dataset_of(grades(conditions=3)), [("a", "b"), ("a", "c")]
     one, same, other = (law(dataset, pairs, severity=SeveritySettings(seed=s)) for s in (0, 0, 1))
-    assert np.array_equal(one.p, same.p)
-    assert not np.array_equal(one.p, other.p)
+    assert np.array_equal(one.far, same.far)
+    assert not np.array_equal(one.far, other.far)
 
 
 def test_errors_weighed_against_a_control_have_their_own_law() -> None:

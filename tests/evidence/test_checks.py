@@ -400,7 +400,7 @@ def test_missing_grades_are_noted_by_kind_and_block_what_has_no_worst_value() ->
     )
     dataset = dataset_of(less, confidence=confidence, failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
     assert block_of(dataset) is None
-    note = "b lacks 10 grades (1 failed calls, 1 not graded, 8 absent)"
+    note = "b lacks 10 grades (1 failed call, 1 not graded, 8 absent)"
     assert notes_of(dataset) == (note,)
     ece = Question(measure="ece", conditions=("a", "b"))
     block = block_of(dataset, ece)

@@ -1,6 +1,7 @@
 """Judges that obey answers: what speaks to them is counted, and references that contradict them block."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,11 @@ def test_judges_whom_references_bear_out_are_shown_beside_them() -> None:
     tables = read(judged_world(np.random.default_rng(2), right=(0.5, 0.8)))
     asked = evidence(tables, ASKED)
     assert isinstance(asked.evidence, Evidence)
-    assert of_kind(asked.notes, "rules beside judges")
+    (note,) = of_kind(asked.notes, "rules beside judges")
+    found = re.search(r"references ([+-][\d.]+) \(95% CI ([+-][\d.]+) to ([+-][\d.]+)\)", note)
+    assert found is not None
+    ruled, low, high = map(float, found.groups())
+    assert low < ruled < high < low + 30
     assert not of_kind(asked.notes, "judge bait")
     alone = evidence(tables, Question(measure="accuracy", conditions=("new",)))
     assert of_kind(alone.notes, "rules beside judges")

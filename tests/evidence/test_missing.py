@@ -35,6 +35,7 @@ from richter.errors import InputError
 from richter.evidence import LackingGrades, Policy, estimate_subgroups, evidence, lacking_grades, outcomes_of
 from richter.records import Claim, Interval, Verdict
 from richter.tables import Dataset, read_tables
+from richter.words import describe_lacking
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 
@@ -82,13 +83,18 @@ def test_missing_grades_by_kind_by_hand() -> None:
     )  # fmt: skip
     found = lacking(dataset)
     assert found.kinds == {
-        "a": {"failed": 0, "ungraded": 0, "absent": 0},
-        "b": {"failed": 1, "ungraded": 1, "absent": 2},
+        "a": {"failed": 0, "ungraded": 0, "absent": 0, "both": 1},
+        "b": {"failed": 1, "ungraded": 1, "absent": 2, "both": 1},
     }
     assert found.total == 4
     assert found.lacking[:, 0].sum() == 0
     assert found.expected == 18  # q9 is left out
     assert found.lacking[:, 1].tolist() == [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_note_counts_what_neither_has_once_by_hand() -> None:
+    kinds = {"failed": 5, "ungraded": 0, "absent": 0, "both": 1}
+    assert describe_lacking("x", kinds) == "x lacks 6 grades (5 failed calls, 1 where the other has none either)"
 
 
 def test_a_failed_call_with_a_grade_is_no_missing_one() -> None:
@@ -111,10 +117,10 @@ def test_draws_that_are_missing_in_part_by_hand() -> None:
     table[0, 1, 2] = np.nan
     table[1, 1, :] = np.nan
     found = lacking(dataset_of(outcomes(table)))
-    assert found.kinds["b"] == {"failed": 0, "ungraded": 0, "absent": 4}
+    assert found.kinds["b"] == {"failed": 0, "ungraded": 0, "absent": 4, "both": 0}
     assert found.lacking[:2, 1].tolist() == [1, 3]
     with_rows = dataset_of(outcomes(table), failed=[("q0000", "b", 2)], ungraded=[("q0001", "b", 0)])
-    assert lacking(with_rows).kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 2}
+    assert lacking(with_rows).kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 2, "both": 0}
 
 
 def test_fewer_draws_of_a_condition_everywhere_are_its_design() -> None:
@@ -148,7 +154,7 @@ def test_a_failed_row_keeps_its_group_from_being_a_design() -> None:
     table = np.ones((20, 2))
     table[:5, 1] = np.nan
     dataset = dataset_of(outcomes(table, group=np.arange(20) // 5), failed=[("q0000", "b", 0)])
-    assert lacking(dataset).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 4}
+    assert lacking(dataset).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 4, "both": 0}
 
 
 def test_conditions_with_items_of_their_own_lack_only_what_they_have_a_row_for() -> None:
@@ -156,21 +162,21 @@ def test_conditions_with_items_of_their_own_lack_only_what_they_have_a_row_for()
     table[:10, 0] = table[10:, 1] = 1.0
     table[19, 1] = np.nan
     dataset = dataset_of(outcomes(table), failed=[("q0019", "b", 0)])
-    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0}
+    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0, "both": 0}
     claim = claim_of(dataset)
     assert claim.apart
     assert claim.missing == {"a": 0, "b": 1}  # it was left out, since nobody has a value for that item
     partly = np.ones((20, 2))
     partly[:5, 1] = np.nan
     dataset = dataset_of(outcomes(partly), failed=[("q0000", "b", 0)])
-    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0}
+    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0, "both": 0}
 
 
 def test_of_one_condition_rows_without_a_value_are_missing() -> None:
     table = np.ones((20, 2))
     table[:5, 1] = np.nan
     dataset = dataset_of(outcomes(table), failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
-    assert lacking(dataset, "accuracy", "b").kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 0}
+    assert lacking(dataset, "accuracy", "b").kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 0, "both": 0}
 
 
 def test_in_a_gate_one_condition_lacks_what_the_others_have() -> None:

@@ -66,6 +66,15 @@ def test_runs_count_only_where_they_are_asked_about() -> None:
     assert (unnamed.run, unnamed.of("b").tolist()) == (None, x[:, 1].ravel().tolist())
 
 
+def test_each_answer_of_several_runs_has_a_row_of_its_own() -> None:
+    """Three runs with two answers of an item each: six rows an item, whatever the runs' numbers."""
+    made = outcomes(rated(3, draws=6), "mean_severity")
+    assert made.draw is not None
+    found = severity_rows(dataset_of(dataclasses.replace(made, run=made.draw // 2, runs=("r0", "r1", "r2"))), True)
+    assert found.width == 6
+    assert not np.isnan(found.severity).any()
+
+
 @pytest.mark.parametrize(
     ("draws", "group", "unit"), [(1, None, "item"), (2, None, "item"), (2, 10, "group"), (1, 10, "group")]
 )

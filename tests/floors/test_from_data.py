@@ -5,10 +5,16 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial, permutation_test, spearmanr, ttest_rel
 
-from helpers.outcomes import outcomes
-from richter.claims import mean_evidence
 from richter.errors import InputError, TooFewErrors
-from richter.floors import lipschitz, self_evaluation, subject_noise, summarise_condition, temperature_rate
+from richter.floors import (
+    ConditionSummary,
+    lipschitz,
+    self_evaluation,
+    subject_noise,
+    temperature_rate,
+    with_calibration,
+)
+from richter.records import Interval
 
 
 def by_recipe(c: np.ndarray, a: np.ndarray, bins: int = 20) -> float:
@@ -37,8 +43,11 @@ def test_draws_are_no_labels_of_their_own_in_a_floor(rng: np.random.Generator) -
     c = rng.beta(3, 1.5, size=2000)
     a = (rng.random(2000) < c**2).astype(float)
     once, often = (
-        summarise_condition(
-            "m", mean_evidence(outcomes(1 - np.repeat(a[:, None, None], k, axis=2), "error_rate"), "a"),
+        with_calibration(
+            ConditionSummary(
+                name="m", n=2000, failed=0, missing=0, error_rate=float(1 - a.mean()),
+                error_rate_interval=Interval(low=0.0, high=1.0, level=0.95, method=""),
+            ),
             correct=np.repeat(a, k), confidence=np.repeat(c, k), item=np.repeat(np.arange(2000), k), rng=rng,
         )
         for k in (1, 6)

@@ -14,7 +14,7 @@ from richter.floors import (
     parse_claim,
     rate_sequence,
 )
-from richter.floors._stopping import EMPTY_NOTE
+from richter.floors._stopping import EMPTY_NOTE, OUTSIDE_NOTE
 from richter.records import Verdict
 
 
@@ -312,6 +312,17 @@ def test_a_difference_of_groups_has_the_range_of_the_largest_by_hand() -> None:
     assert (found.low, found.high) == (pytest.approx(want.low[-1]), pytest.approx(want.high[-1]))
 
 
+def test_groups_that_were_all_wrong_so_far_have_the_range_of_the_largest_by_hand() -> None:
+    """Ten groups of two items came, of ten more of one: each counts 4/3, so that a zero says less than a whole one."""
+    sizes = {f"two {k}": 2 for k in range(10)} | {f"one {k}": 1 for k in range(10)}
+    group = np.repeat([f"two {k}" for k in range(10)], 2)
+    found = decide_claim(parse_claim("accuracy < 0.9"), np.zeros(20), group=group, sizes=sizes).interval
+    want = mean_sequence(np.zeros(10), high=4 / 3, level=0.95)
+    assert found is not None
+    assert found.high == pytest.approx(want.high[-1])
+    assert found.high > rate_sequence(np.zeros(10)).high[-1]
+
+
 def test_the_calibration_of_groups_weighs_them_by_their_items_by_hand() -> None:
     """Groups of one and of three items, of which the largest is 1.5 mean groups: a row its group size over 3."""
     rng = np.random.default_rng(5)
@@ -323,3 +334,25 @@ def test_the_calibration_of_groups_weighs_them_by_their_items_by_hand() -> None:
     want = ece_sequence(sure, right, item=group, weight=size[group] / 3, top=1.5, level=0.95)
     assert found is not None
     assert (found.low, found.high) == (pytest.approx(want.interval.low), pytest.approx(want.interval.high))
+
+
+def test_a_stop_rule_says_where_missing_grades_take_its_verdict_away() -> None:
+    """300 right answers settle it; 10 lost ones change nothing, and 300 lost ones leave it open."""
+    rule = parse_claim("accuracy > 0.6")
+    said = [
+        (claim.verdict, claim.sentence)
+        for claim in (decide_claim(rule, np.r_[np.ones(300), np.full(lost, np.nan)]) for lost in (0, 10, 300))
+    ]
+    assert [verdict for verdict, _ in said] == [Verdict.VERIFIED, Verdict.VERIFIED, Verdict.UNDECIDED]
+    assert said[0][1] == said[1][1]
+    assert said[0][1].endswith("after 300 items (holds at every look, 95%).")
+    assert said[2][1].startswith("accuracy > 0.6: undecided, verified without the 300 missing grades and ")
+
+
+@pytest.mark.parametrize(("level", "shown", "misses"), [(0.95, "95%", "5%"), (0.5, "50%", "50%")])
+def test_a_stop_rule_names_its_level_and_how_often_it_misses(level: float, shown: str, misses: str) -> None:
+    """Of a sorted file the limits tighten on what came first, and the estimate leaves them."""
+    claim = decide_claim(parse_claim("accuracy > 0.9"), np.r_[np.ones(400), np.zeros(400)], level=level)
+    assert OUTSIDE_NOTE in claim.notes
+    assert f"(holds at every look, {shown})" in claim.sentence
+    assert f"one of the {misses} that miss" in claim.sentence

@@ -1,10 +1,13 @@
 """A file name with `[`, `*` or `?` is that file, and no other."""
 
+import os
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from richter.cli import main
+from richter.errors import InputError
 from richter.tables import read_tables
 
 ODD = ("branch[1]", "branch[12]", "a*", "b?", "[!x]", "{a,b}", "**", "[a-z]*")
@@ -24,3 +27,17 @@ def test_an_odd_name_is_that_file_by_hand(tmp_path: Path, name: str, ending: str
     tables = read_tables(tmp_path / f"{name}.{ending}")
     assert tables.conditions == ("new",)
     assert tables.scores["value"].to_list() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "xlsx"])
+def test_a_name_that_is_not_utf8_is_refused_in_words(
+    tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """polars raised a TypeError for it, and the terminal cannot show it."""
+    path = tmp_path / os.fsdecode(b"old\xff." + ending.encode())
+    path.write_text("item,condition,correct\n1,a,1\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_tables(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["compare", str(path)])
+    assert "is not UTF-8" in capsys.readouterr().err

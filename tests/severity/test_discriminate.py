@@ -104,6 +104,15 @@ def test_needed_is_for_the_stated_difference_never_for_the_one_seen(rng: np.rand
     error = severity_given_error(data["m0"], data["m1"]).standard_error
     assert error is not None
     assert claim.needed_for == 0.1
+    errors = [data[name][data[name] > 0] for name in ("m0", "m1")]
+    level, count = np.unique(np.r_[errors[0], errors[1], 4.0], return_counts=True)
+    count = count - 0.5 * (level == 4)  # half an error more at the end of the scale
+    before, *tilted = (count * np.exp(t * level) for t in np.linspace(0, 1, 10_001))
+    mean = before @ level / before.sum()
+    after = next(w for w in tilted if w @ level / w.sum() >= mean + 0.1)  # errors that are 0.1 more severe
+    spread = [w @ (level - w @ level / w.sum()) ** 2 / w.sum() for w in (before, after)]
+    first = len(errors[0]) / (len(errors[0]) + len(errors[1]))
+    error *= np.sqrt(1 - first + first * spread[1] / spread[0])
     assert claim.needed == pytest.approx(claim.units * ((1.96 + 0.8416) * error / 0.1) ** 2, rel=0.01)
 
 

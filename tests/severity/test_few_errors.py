@@ -2,11 +2,17 @@
 
 import itertools
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.trials import fewest_hits, n_trials
 from richter.severity import severity_given_error
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
+import severity_sizes
 
 
 def statistic(a: np.ndarray, b: np.ndarray, pairs: int) -> float:
@@ -130,3 +136,20 @@ def test_errors_of_one_severity_on_a_side_have_bounded_limits(which: int) -> Non
     span = severity_given_error(*pair).interval(0.95)
     assert span.method.endswith("MOVER of exact limits")
     assert span.half_width > 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("law", "questions", "rate"),
+    [("even", 200, 0.13), ("even", 400, 0.25), ("two levels", 200, 0.26), ("mostly slight", 400, 0.25),
+     ("mostly slight", 1000, 0.2)],
+)  # fmt: skip
+def test_a_difference_of_the_size_said_is_shown_in_four_of_five_recovers_truth(
+    law: str, questions: int, rate: float
+) -> None:
+    """With 26 to 200 errors; it was 36% of those mostly slight in 400 questions."""
+    trials = n_trials(500)
+    found = severity_sizes.run({"law": law, "questions": questions, "rate": rate}, trials, np.random.default_rng(7))
+    print(law, questions, found)
+    assert found["shown"] * found["tables"] >= fewest_hits(int(found["tables"]), 0.8)
+    assert found["tables"] > 0.95 * trials

@@ -10,10 +10,13 @@ import polars as pl
 import pytest
 
 from richter.audit import SeverityReport, compare_tables, weigh_scores
+from richter.claims import Points
+from richter.evidence import margins_of, metric_of, outcomes_of
 from richter.records import Claim, Verdict
-from richter.severity import MEASURES
+from richter.severity import MEASURES, mean_given_error
 from richter.stats import ppi_rate
 from richter.tables import KEY, Dataset, ReadOptions, read_tables
+from richter.words import describe_counts
 
 SHARED = ("severity_given_error", "catastrophic_rate", "mean_severity")
 FEW: dict[str, Any] = {"n_resamples": 200}
@@ -334,3 +337,24 @@ def test_how_the_file_was_read_and_its_notes_stand_in_the_report(tmp_path: Path)
     assert set(tables.notes) <= set(report.notes)
     document = report.to_dict()
     assert document["understood"] == tables.understood
+
+
+@pytest.mark.parametrize(("worst", "end"), [(4.0, 4.0), (6.5, 7.0), (9.0, 10.0), (60.0, 100.0), (250.0, 250.0)])
+def test_the_scale_of_severities_is_a_fact_of_the_data_by_hand(worst: float, end: float) -> None:
+    frame = rated().with_columns((pl.col("severity") * worst / pl.col("severity").max()).round(1))
+    tables = table(frame)
+    assert tables.worst_severity == tables.select(tables.conditions[:1]).worst_severity == end
+    for measure in ("severity_given_error", "mean_severity"):
+        assert metric_of(tables, measure).ends == (0.0, end)
+    assert outcomes_of(tables, "mean_severity").metric.worst == end
+    assert margins_of(tables, {"mean_severity": Points(0.02)}) == {"mean_severity": pytest.approx(0.02 * end)}
+    claim = own(weigh_scores(tables, **FEW).study.claims)["severity_given_error"]
+    assert claim.sizes == () or claim.sizes[0].difference == pytest.approx(0.05 * end)
+    assert f"on a scale of 0 to {end:g}" in describe_counts(claim)
+
+
+def test_one_severity_of_few_errors_may_be_any_of_the_scale_by_hand() -> None:
+    """Three errors of severity 2 on a scale that ends at 10: what was not seen may be as severe as 10."""
+    few = mean_given_error([2.0] * 3 + [0.0] * 20, worst=10.0).interval(0.95)
+    assert few.high > mean_given_error([2.0] * 3 + [0.0] * 20).interval(0.95).high
+    assert few.high == 10.0

@@ -133,13 +133,14 @@ def test_a_stratum_of_like_labels_may_hold_what_others_show_by_hand() -> None:
     passed = np.arange(100) < 80
     human = np.full(100, np.nan)
     human[:8], human[80:88] = 0.0, np.repeat([1.0, 3.0], 4)
-    found = correction_interval(correct_by_labels(human, np.where(passed, 0.0, 2.0), strata=passed.astype(int)))
+    one = correct_by_labels(human, np.where(passed, 0.0, 2.0), strata=passed.astype(int))
+    found, required = correction_interval(one), correction_interval(one, side="exact")
 
-    def reach(labels: np.ndarray, above: bool) -> float:
+    def reach(labels: np.ndarray, above: bool, at_end: float = 0.1) -> float:
         """From a stratum's mean to its limit, of a Beta with the moments of its labels and one unseen."""
         off, end = (8 / 7, 4.0) if above else (-8 / 7, 0.0)
         unseen = np.array([np.clip(labels.mean() + off, 0, 4), end]) / 4
-        middle, square = ((np.sum((labels / 4) ** p) + [0.9, 0.1] @ unseen**p) / 9 for p in (1, 2))
+        middle, square = ((np.sum((labels / 4) ** p) + [1 - at_end, at_end] @ unseen**p) / 9 for p in (1, 2))
         size = middle * (1 - middle) / ((square - middle**2) / 10) - 1
         return abs(4 * beta.ppf(0.975 if above else 0.025, middle * size, (1 - middle) * size) - labels.mean())
 
@@ -148,6 +149,8 @@ def test_a_stratum_of_like_labels_may_hold_what_others_show_by_hand() -> None:
     assert found.low == pytest.approx(0.4 - math.sqrt((0.2 * reach(flagged, False)) ** 2 + between), abs=1e-4)
     above = (0.8 * reach(np.zeros(8), True)) ** 2 + (0.2 * reach(flagged, True)) ** 2
     assert found.high == pytest.approx(0.4 + math.sqrt(above + between), abs=1e-4)
+    above = (0.8 * reach(np.zeros(8), True, 0.2)) ** 2 + (0.2 * reach(flagged, True, 0.2)) ** 2
+    assert required.high == pytest.approx(0.4 + math.sqrt(above + between), abs=1e-4)
 
 
 @pytest.mark.parametrize("levels", [(0.0, 4.0), (1.0, 3.0)])
@@ -281,6 +284,30 @@ def test_thirty_five_labels_cover_and_narrow_recovers_truth(
         alone += t.ppf(0.975, 34) * human[:35].std(ddof=1) / math.sqrt(35)
     assert covered / 200 >= 0.89
     assert width / alone <= most
+
+
+def test_five_events_are_regressed_where_they_are_a_seventh_of_the_labels_by_hand() -> None:
+    """With 5 of 35 the judge's line, with 5 of 36 its parts; a requirement's limit is further out for the skewness."""
+    judge = np.tile([0.0, 0.0, 0.0, 1.0], 75)
+    human = np.where(np.arange(300) < 35, 0.0, np.nan)
+    human[[0, 3, 7, 11, 15]] = 1.0
+    one = correct_by_labels(human, judge, high=1.0)
+    assert one.pool is None
+    human[35] = 0.0
+    assert correct_by_labels(human, judge, high=1.0).pool is not None
+    human[35] = np.nan
+    grouped = correct_by_labels(human, judge, unit=np.arange(300) // 2, high=1.0)
+    assert grouped.pool is not None
+    skewness = np.sum(one.labelled**3) / np.sum(one.labelled**2) ** 1.5
+    z, quantile = t.ppf(0.975, 33), 1.959964
+    label = correction_interval(one).half_width ** 2 - quantile**2 * (z / quantile) ** 2 * np.sum(one.judged**2)
+    required = correction_interval(one, side="exact")
+    error = math.sqrt(label / z**2 + (0 if one.needs_floor else one.floor))
+    between = z**2 * np.sum(one.judged**2)
+    assert skewness > 0.1
+    assert one.estimate - required.low == pytest.approx(math.sqrt((error * z) ** 2 + between), rel=1e-3)
+    reach = error * (z + skewness * (2 * z**2 + 1) / 6)
+    assert required.high - one.estimate == pytest.approx(math.sqrt(reach**2 + between), rel=1e-3)
 
 
 def test_sensitivity_is_weighted_back_to_all_answers_recovers_truth(rng: np.random.Generator) -> None:

@@ -4,6 +4,8 @@ import contextlib
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from richter.errors import InputError, StorageError
 from richter.report._run_list import run_row
 from richter.store import find_parts, open_ledger, run_file
 from richter.store._sqlite import RESERVE_NAME, SqliteDatabase
+
+TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
@@ -69,6 +73,21 @@ def test_what_is_on_its_way_when_the_disk_fills_up_is_kept(tmp_path: Path, monke
     assert not (tmp_path / RESERVE_NAME).exists()
 
 
+def test_nothing_is_asked_for_that_the_largest_file_could_not_hold(tmp_path: Path) -> None:
+    """Replies of 4 MB in files of at most 120 MB: of 59 that were paid for 5 were lost."""
+    with RawApi(lambda prompt, _: http(reply("y" * 4_000_000))) as api:
+        script = (
+            "import resource, sys; from pathlib import Path; from llm.test_http import ask_prompts\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (120 * 2**20, 120 * 2**20))\n"
+            "ask_prompts(Path(sys.argv[1]), sys.argv[2], [f'q{k}' for k in range(60)], concurrency=8)"
+        )
+        command = [sys.executable, "-c", script, str(tmp_path / "run"), api.model]
+        ended = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=300)
+    assert "may grow by" in ended.stderr
+    with open_ledger(tmp_path / "run") as ledger:
+        assert sum(len(a.text) == 4_000_000 for a in ledger.answers()) == sum(api.requests.values()) > 4
+
+
 @pytest.mark.parametrize("name", ["scores.csv", "plan.toml", "draws.jsonl"])
 def test_a_link_that_leads_out_of_a_run_is_refused(tmp_path: Path, name: str) -> None:
     secret, run = tmp_path / "secret", tmp_path / "run"
@@ -81,6 +100,21 @@ def test_a_link_that_leads_out_of_a_run_is_refused(tmp_path: Path, name: str) ->
     with pytest.raises(InputError, match="leads out of the run"):
         save_evidence(run, tmp_path / "evidence.zip")
     assert not (tmp_path / "evidence.zip").exists()
+
+
+def test_a_file_of_a_run_with_a_second_name_is_refused(tmp_path: Path) -> None:
+    secret, run = tmp_path / "secret", tmp_path / "run"
+    secret.write_text("item,condition,score\nprivate,a,1\n")
+    simulated_run(run, conditions=2, items=60, judged=10)
+    (run / "scores.csv").unlink(missing_ok=True)
+    (run / "scores.csv").hardlink_to(secret)
+    with pytest.raises(InputError, match="second name"):
+        save_evidence(run, tmp_path / "evidence.zip")
+    assert not (tmp_path / "evidence.zip").exists()
+    (tmp_path / "twice").mkdir()
+    (tmp_path / "twice" / "ledger.sqlite").hardlink_to(run / "ledger.sqlite")
+    with pytest.raises(InputError, match="second name"):
+        open_ledger(tmp_path / "twice", mode="write")
 
 
 def test_a_link_inside_a_run_is_followed(tmp_path: Path) -> None:

@@ -2,18 +2,19 @@
 
 import dataclasses
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import polars as pl
 import pytest
 
 from helpers.small_run import small_run
-from richter.audit import shared_sample
+from richter.audit import compare_tables, shared_sample, weigh_scores
 from richter.claims import difference_evidence
 from richter.errors import InputError
 from richter.records import Rating
 from richter.store import open_ledger
-from richter.tables import ReadOptions, judges_of, outcomes, read_tables
+from richter.tables import ReadOptions, judges_of, outcomes, read_tables, severity_of
 
 
 def label(run: Path, keys: list[tuple[str, str, int]], severity: float = 0.0) -> None:
@@ -165,3 +166,33 @@ def test_raters_without_a_kind_are_people_but_for_names_of_models() -> None:
     people = {name for name, kind in kinds.items() if kind == "human"}
     assert people == {"anna", "ben", "Claudette"}
     assert {*kinds} == {*names}
+
+
+def test_every_measure_has_one_severity_of_an_answer_that_two_rated_by_hand() -> None:
+    """The rater of an item's turn decides right or wrong, and severe or not; of two that agree the mean counts."""
+    pairs = [(0.0, 2.0), (1.0, 2.0), (2.0, 4.0), (0.0, 0.0), (3.0, 4.0), (0.0, 4.0), (2.0, 3.0), (1.0, 0.0)] * 20
+    rows = [
+        {"item": f"q{k}", "condition": m, "rater": who, "kind": "human", "severity": severity}
+        for k, pair in enumerate(pairs)
+        for m in ("old", "new")
+        for who, severity in zip(("anna", "ben"), pair, strict=True)
+    ]
+    tables = read_tables(pl.DataFrame(rows))
+    own = [pair[crc32(f"q{k}".encode()) % 2] for k, pair in enumerate(pairs)]
+    expected = [
+        one if len({(x > 0, x >= 3) for x in pair}) > 1 else sum(pair) / 2 for one, pair in zip(own, pairs, strict=True)
+    ]
+    found = severity_of(tables).filter(condition="old")
+    assert dict(zip(found["item"], found["severity"], strict=True)) == {f"q{k}": x for k, x in enumerate(expected)}
+    wrong, severe = np.mean(np.array(expected) > 0), np.mean(np.array(expected) >= 3)
+    for measure, value in (
+        ("accuracy", 1 - wrong),
+        ("mean_severity", np.mean(expected)),
+        ("catastrophic_rate", severe),
+    ):
+        assert compare_tables(tables, on=(measure,)).claims[0].values[0] == pytest.approx(value)
+    study = weigh_scores(tables, n_resamples=100).study.conditions["old"]
+    assert (study.error_rate, study.mean_given_error) == pytest.approx((wrong, np.sum(expected) / (160 * wrong)))
+    assert study.per_million["3.0"].per_million == pytest.approx(1e6 * severe)
+    by_rater = np.array(pairs)
+    assert abs(wrong - np.mean(by_rater > 0)) < 3 * 0.5 * (0.5 / 160) ** 0.5  # as often as one rater says on average

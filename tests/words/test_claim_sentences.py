@@ -145,7 +145,7 @@ LADDER = (  # 2.802 standard errors of 1 point; 400 (2.802 0.01 / 0.02)^2 = 785,
         ),
         (
             ask(normal(0.05, **ENDLESS)),
-            (f"Inconclusive: new scored 5.0 points higher than old (95% CI without limits, 400 questions). {LADDER}"),
+            (f"Inconclusive: new scored 5.0 points higher than old (95% CI: no limits known, 400 questions). {LADDER}"),
         ),
     ],
 )

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from richter.records import Claim, Hypothesis, Interval, Reckoning, Verdict
-from richter.words import describe_gate_next, describe_registration, describe_remedy, describe_terms, explain
+from richter.words import NamedData, describe_gate_next, describe_registration, describe_remedy, describe_terms, explain
 
 REQUIREMENT = Claim(
     measure="accuracy",
@@ -22,7 +22,7 @@ WAY = Reckoning(estimate=0.0, interval=REQUIREMENT.interval)
 
 
 def step(outcome: Verdict, claim: Claim = REQUIREMENT, **more: object) -> str:
-    given = {"is_judge_only": False, "obstacles": (), "again": "a.csv b.csv"} | more
+    given = {"is_judge_only": False, "obstacles": (), "data": NamedData(again="a.csv b.csv"), "is_pair": True} | more
     return describe_gate_next([claim], outcome=outcome, **given)
 
 
@@ -31,7 +31,7 @@ def step(outcome: Verdict, claim: Claim = REQUIREMENT, **more: object) -> str:
     [
         (Verdict.VERIFIED, {}, {}, "Next: you can merge. This gate asks for nothing else."),
         (Verdict.REFUTED, {}, {}, "Next: do not merge. See what broke: richter report a.csv b.csv -o page.html"),
-        (Verdict.REFUTED, {}, {"again": ""}, "Next: do not merge. See what broke."),
+        (Verdict.REFUTED, {}, {"data": NamedData(again="")}, "Next: do not merge. See what broke."),
         (Verdict.UNDECIDED, {}, {},
          "Next: do not merge yet. Add questions until there are about 5,000 questions: richter size a.csv b.csv"),
         (Verdict.UNDECIDED, {"missing": {"new": 30}, "without_missing": WAY}, {},

@@ -33,6 +33,7 @@ from richter.claims import (
     measure_words,
     pairs_of,
     rank_spans,
+    rate_interval,
     settle_board,
     severity_page_measures,
     step_measures,
@@ -64,10 +65,10 @@ from richter.evidence import (
     shared_by,
     trade,
 )
-from richter.floors import ConditionSummary, summarise_condition
-from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
+from richter.floors import ConditionSummary, with_calibration
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_most, counted, of_kind, plain
 from richter.stats import Floats, wilson
-from richter.tables import RATERS_APART, Dataset, item_codes
+from richter.tables import Dataset, item_codes
 from richter.tables._tables import all_failed_error
 from richter.words import CHECK_NOTES, FirstLines, first_lines
 
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
 MAX_SUBGROUPS = 1000
+MIN_GRADED = 30  # questions below which every figure of a condition is rough
 MIN_SINGLE_LETTERS = 30  # answers of one letter from which a habit of position is looked for
 
 
@@ -190,8 +192,6 @@ def page_questions(
     margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
     _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
-    if trades and quality == main:
-        raise InputError(f"{main} alone is not a trade-off.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control) if board is None else board.pairs()
     questions = []
     for measure in measures_of(dataset, main, on) if board is None else [main]:
@@ -218,16 +218,10 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
 def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
-    scores = dataset.scores.filter(pl.col("metric") == "accuracy")
-    if scores["confidence"].null_count() < len(scores):
-        names.append("ece")
     names += ["strength"] if main == "win_rate" and are_contests(dataset) else []
-    names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
-    names += [name for name in dataset.measures if has_values(dataset, name)]
-    if dataset.steps is not None:
-        names += [name for name in step_measures() if has_values(dataset, name)]
-    if dataset.counting is not None:
-        names += severity_page_measures()
+    columns = (m.name for m in METRICS.values() if m.source == "column")
+    others = ("ece", *columns, *dataset.measures, *step_measures(), *severity_page_measures())
+    names += [name for name in others if has_values(dataset, name)]
     return list(dict.fromkeys(names))
 
 
@@ -312,14 +306,14 @@ def compare_tables(
     )  # fmt: skip
     data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
-    if suite is not None:
-        _check_suite(dataset, suite)
     is_directed = len(conditions) == 2 if directed is None else directed
-    is_plain = not (all_pairs or one_family or control or by or margins)
-    board = _large_board(dataset, on, policy, alpha=(1 - level) / tried) if is_plain else None
+    asks_more = bool(all_pairs or one_family or control or by or margins)
+    board = _large_board(dataset, on, policy, alpha=(1 - level) / tried, asks_more=asks_more)
     page = page_questions(
         dataset, on=on, margins=margins, control=control, by=by, directed=is_directed, board=board
     )  # fmt: skip
+    if suite is not None:
+        _check_suite(dataset, page.quality, suite)
     rng = np.random.default_rng(seed)
     asked = [evidence(dataset, question, policy) for question in page.questions]
     asked = _without_unmeasured(asked, page, on)
@@ -371,7 +365,6 @@ def compare_tables(
             conditions=dataset.conditions,
             changed=changed_items(pairs),
             control=control,
-            scale=next((scale for c in report_claims if (scale := _scale_of(dataset, c.measure))), None),
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
@@ -379,11 +372,13 @@ def compare_tables(
     )  # fmt: skip
 
 
-def _large_board(dataset: Dataset, on: Sequence[str], policy: Policy, *, alpha: float) -> Board | None:
+def _large_board(
+    dataset: Dataset, on: Sequence[str], policy: Policy, *, alpha: float, asks_more: bool
+) -> Board | None:  # fmt: skip
     """All pairs of a large board settled at once, where nothing but right and wrong tells them apart; else None."""
     main = on[0] if on else dataset.metric
     is_large = Board.LARGE < len(dataset.conditions) <= Board.MOST
-    if main is None or not is_large or metric_of(dataset, main).estimator != "mean":
+    if asks_more or main is None or not is_large or metric_of(dataset, main).estimator != "mean":
         return None
     is_plain = policy.about == "new-items" and not (policy.unpaired or policy.adjust or policy.suite)
     if not is_plain or not has_all_grades(dataset, main):
@@ -399,20 +394,11 @@ def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int,
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
 
 
-def _scale_of(dataset: Dataset, measure: str) -> tuple[float, float] | None:
-    """The ends of the scale of a score; None of what has none of its own."""
-    metric = metric_of(dataset, measure) if measure == dataset.metric else None
-    if metric is None or metric.suffix or metric.low is None or metric.high is None:
-        return None
-    return metric.low, metric.high
-
-
-def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
+def _check_suite(dataset: Dataset, quality: str, suite: Mapping[str, float]) -> None:
     """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
     codes, names = item_codes(dataset, "domain")
     check_weights(names, suite)
-    if dataset.metric is not None:
-        check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
+    check_groups(outcomes_of(dataset, quality), codes, "domain")
 
 
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
@@ -500,9 +486,16 @@ def own_mean(dataset: Dataset, measure: str, condition: str, about: About) -> fl
     return None if found is None else found.estimate
 
 
+def _means_of(dataset: Dataset, page: Page) -> list[str]:
+    """The measures of a page that are means, the main one first."""
+    measures = dict.fromkeys(question.measure for question in page.questions)
+    return [measure for measure in measures if metric_of(dataset, measure).estimator == "mean"]
+
+
 def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict[str, float | None]]:
-    measures = dict.fromkeys(q.measure for q in page.questions if metric_of(dataset, q.measure).estimator == "mean")
-    return {m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in measures}
+    return {
+        m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in _means_of(dataset, page)
+    }
 
 
 def _notes_of_data(dataset: Dataset, page: Page, tried: int) -> Iterator[str]:
@@ -540,12 +533,10 @@ def _notes(
 
 def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iterator[str]:
     """The notes of the values behind each measure that is a mean, but for those of the data."""
-    measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
-    for measure in measures:
-        if not (page.trades and measure == page.trade_measure) and metric_of(dataset, measure).estimator == "mean":
-            is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
-            left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
-            yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
+    for measure in _means_of(dataset, page):
+        is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
+        left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
+        yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
 
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:
@@ -553,7 +544,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
     pairs = {
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     }
-    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or of_kind(dataset.notes, RATERS_APART):
+    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or dataset.has_raters:
         return
     sample = sample_of(dataset, page.main)
     if sample.metric.kind == "real" or (sample.outcomes.group is None and sample.draws.max() <= 1):
@@ -590,22 +581,42 @@ def condition_summaries(
         error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
         n = int(np.count_nonzero(np.bincount(item)))
         size = len(dataset.item_ids) if is_common[k] else int(np.count_nonzero(rows[:, k]))
-        summary = summarise_condition(
-            name,
-            error,
-            correct=correct,
-            confidence=confidence,
-            item=item,
-            group=graded.group,
-            weight=graded.weight,
-            failed=max(min(failed[name], size - n), 0),
+        summary = _graded_summary(
+            name, error, level=level, failed=max(min(failed[name], size - n), 0),
             missing=max(size - n - failed[name], 0),
-            rng=rng,
-            level=level,
-            n_resamples=n_resamples,
-        )
+        )  # fmt: skip
+        if error is not None and not np.isnan(confidence).all():
+            summary = with_calibration(
+                summary, correct=correct, confidence=confidence, item=item, group=graded.group, weight=graded.weight,
+                rng=rng, level=level, n_resamples=n_resamples,
+            )  # fmt: skip
         summaries.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
     return summaries
+
+
+def _graded_summary(
+    name: str, error: Evidence | None, *, failed: int, missing: int, level: float
+) -> ConditionSummary:  # fmt: skip
+    """A condition's summary from the evidence on its error rate, without its calibration."""
+    warnings = []
+    if error is None:
+        why = "every row failed" if failed and not missing else "no row has a grade"
+        return ConditionSummary(name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}",))
+    n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
+    if rate == 0:
+        warnings.append(
+            f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
+        )
+    if rate in (0, 1) and n >= MIN_GRADED:
+        warnings.append(
+            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'question')}: check that answers were extracted right"
+        )
+    if n < MIN_GRADED:
+        warnings.append(f"only {counted(n, 'graded question')}: every figure here is rough")
+    return ConditionSummary(
+        name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval,
+        accuracy=1 - rate, labels=error.labels, warnings=tuple(warnings),
+    )  # fmt: skip
 
 
 def _ranks(
@@ -629,8 +640,7 @@ def _tiers(
 
 def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[PairNote, ...]:
     """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
-    main = [a for a in asked if _is_paired(a)]
-    main = [a for a in main if (a.question.measure == page.main if page.trades else a.question.family == "main")]
+    main = [a for a in asked if _is_paired(a) and a.question.measure == page.main and not a.question.column]
     return tuple(_pair_note(dataset, shared_by(dataset, a.question)) for a in main)
 
 
@@ -663,7 +673,7 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
         shift = d[known] - c[known]
         if same and np.all(shift == 0):
             return ("identical runs: every grade and confidence agrees; are they two runs at all?",)
-        if len(shift) > 2 and np.ptp(shift) < 1e-9 and np.ptp(c[known]) > 1e-9 and abs(shift[0]) > 1e-9:
+        if len(shift) > 2 and np.ptp(shift) < 1e-9 < min(np.ptp(c[known]), abs(shift[0])):
             return (f"constant shift: every confidence differs by {shift[0]:+.4g}",)
     elif same and 0 < a.sum() < len(a):
         return ("identical runs: every grade agrees; are they two runs at all?",)

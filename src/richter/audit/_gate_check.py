@@ -27,9 +27,10 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
+from richter.store import is_run
 from richter.tables import Dataset, name_again
 from richter.tables._words import map_option
-from richter.words import describe_gate, describe_gate_next, requirement_name
+from richter.words import NamedData, describe_gate, describe_gate_next, requirement_name
 
 __all__ = [
     "GateReport",
@@ -67,15 +68,15 @@ class GateReport(Shown):
     uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
-    deviations: tuple[str, ...] = ()
-    vouched: str = ""
-    tried: int = 1
-    attempts: int | None = None
-    level: float = DEFAULT_LEVEL
-    understood: str = ""
-    notes: tuple[str, ...] = ()
-    obstacles: tuple[str, ...] = ()
-    next_step: str = ""
+    deviations: tuple[str, ...]
+    vouched: str
+    tried: int
+    attempts: int | None
+    level: float
+    understood: str
+    notes: tuple[str, ...]
+    obstacles: tuple[str, ...]
+    next_step: str
 
     def _shown(self) -> Picture:
         return gate_picture(self)
@@ -341,17 +342,20 @@ def _report(
         obstacles=tuple(obstacles),
         next_step=describe_gate_next(
             claims, outcome=outcome.verdict, is_judge_only=outcome.is_judge_only, obstacles=obstacles,
-            again=_name_pair(tables, claims), has_texts=tables.has_texts,
+            data=_named(tables), is_pair=len(tables.conditions) == 2,
         ),
     )  # fmt: skip
 
 
-def _name_pair(tables: Dataset, claims: Sequence[Claim]) -> str:
-    """How a command names the data of a gate: of more than two conditions with the two that it compares."""
-    pairs = {c.conditions for c in claims if len(c.conditions) == 2}
-    again = name_again(tables)
-    is_part = tables.whole is not None or len(tables.conditions) > 2
-    return f"{again} {shlex.join(*pairs)}" if again and is_part and len(pairs) == 1 else again
+def _named(tables: Dataset) -> NamedData:
+    """How a command names the data of a gate: with the conditions, where the data hold others or in another order."""
+    held = tables.conditions if tables.whole is None else tables.whole.conditions
+    return NamedData(
+        again=name_again(tables),
+        names="" if held == tables.conditions else shlex.join(tables.conditions),
+        is_run=len(tables.places) == 1 and is_run(tables.places[0]),
+        has_texts=tables.has_texts,
+    )
 
 
 def _exit_code(outcome: GateOutcome, on_undecided: str, *, is_stopped: bool) -> int:

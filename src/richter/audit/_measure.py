@@ -327,8 +327,10 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
     on = tuple(vouched.pop("on", ()))
     margins = margins_of(tables, study.margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     tail, severity = study.plan_of("tail"), study.plan_of("severity")
-    if severity is not None and severity.values.get("margin"):
-        margins["severity_given_error"] = severity.values["margin"]
+    if severity is not None:
+        from richter.audit._plan_severity import plan_margins  # here, since slopes are slow to load
+
+        margins |= plan_margins(severity.values)
     report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
         tables,
         on=on if on or severity is None else (severity.values["primary"],),

@@ -74,7 +74,6 @@ def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> F
         changed={} if study.comparison is None else changed_items(study.comparison.pairs),
         candidate=named.get("candidate"),
         baseline=named.get("baseline") or None,
-        scale=next((row.scored.scale for row in conditions if row.scored is not None), None),
     )
 
 
@@ -272,6 +271,7 @@ def _named_data(study: RunStudy) -> NamedData:
         options=options,
         is_run=not records.files,
         has_texts=tables.has_texts,
+        has_raters=tables.has_raters,
     )
 
 
@@ -449,9 +449,12 @@ def _basis_words(records: RunRecords) -> str:
     """Whose ratings the figures rest on, and who checked them."""
     if records.basis is None:
         return "nobody graded an answer"
+    graded = records.rated[records.basis]
+    if records.basis == "grader" and records.tables.has_raters:  # each has several rows
+        graded = records.rows.drop_nulls("score").n_unique(("item", "condition"))
     return describe_raters(
         BASES[records.basis],
-        records.rated[records.basis],
+        graded,
         judges=judges_of(records.tables, records.tables.metric or "accuracy"),
         checked=records.rated.get("human") or int(records.tables.answers["human"].count()),
         is_human=records.basis == "human",

@@ -55,6 +55,7 @@ __all__ = [
 ]
 
 RECEIPT = "richter/receipt"
+SETTINGS = "richter.toml"
 CLOCKS_AGREE_S = 60.0  # a machine whose clock is further off cannot say what came before what
 VOUCHED = "locked before its first use; a table does not say when its answers came"
 VOUCHED_BY_RUN = "locked before its first use and before the first answer of the run"
@@ -287,15 +288,15 @@ def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCh
     return ReceiptCheck(plan=str(target), hash=hash_, locked_at=locked_at, faults=tuple(faults))
 
 
-def compare_with_base(base: str | Path, plan: str | None, settings: str = "richter.toml") -> tuple[str, ...]:
+def compare_with_base(base: str | Path, plan: str | None) -> tuple[str, ...]:
     """Sentences on how the plan and the settings in this folder differ from the base branch's, copied to `base`."""
     found = []
     if plan is not None and not (Path(base) / plan).is_file():
         found.append(f"The base branch has no {plan}: this branch brings its own.")
     elif plan is not None and (differs := _compare_plans(Path(base) / plan, Path(plan))):
         found.append(f"This branch changes {plan} ({differs}). The base branch's plan is used.")
-    if _read_toml(Path(base) / settings) != _read_toml(Path(settings)):
-        found.append(f"This branch changes {settings}. The base branch's settings are used.")
+    if _read_toml(Path(base) / SETTINGS) != _read_toml(Path(SETTINGS)):
+        found.append(f"This branch changes {SETTINGS}. The base branch's settings are used.")
     return tuple(found)
 
 

@@ -360,7 +360,9 @@ def _size_from_evidence(
         return _SizeFromData(items=one + two, draws=1, items_of_each=(one, two))
     labelled = f"people label as large a share of the answers as here ({known.labels:,} labels)"
     notes: tuple[str, ...] = (labelled,) if known.labels else ()
-    if asked.metric.estimator != "mean":
+    if dataset.has_raters:
+        notes = (*notes, "Every new answer has as many raters as here.")
+    if asked.metric.estimator != "mean" or dataset.has_raters:
         return _SizeFromData(items=items, draws=1, notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=known.relative)
     if shares.groups_2 is not None:

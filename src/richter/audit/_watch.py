@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -237,12 +237,13 @@ def watch_series(
         row, more = _watch_metric(one, items, limit=limit, independent=independent, deployed=deployed)
         found += more
         series.append(row)
-    claims = tuple(_claim(s, condition, len(series), level, days) for s in series)
+    rows = {one.metric: one.row for one in watched}
+    claims = tuple(_claim(s, rows[s.metric], condition, len(series), days) for s in series)
     changes = recorded_changes(days)
     judge = next((s for s in series if s.metric == JUDGE and s.alarm is not None), None)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
-    code, sentence = _verdict_on(series, condition, days, step)
+    code, sentence = _verdict_on(series, rows, condition, days, step)
     return WatchReport(
         sentence=sentence,
         exit_code=code,
@@ -255,7 +256,7 @@ def watch_series(
         level=level,
         changes=tuple(changes),
         flipped=next((s.broken_items for s in series if s.metric == "error_rate"), ()),
-        reliance=_reliance(series, days, margin, level),
+        reliance=_reliance(series, rows, margin, level),
         notes=tuple(dict.fromkeys(found)),
         understood=days[-1].understood,
         basis=days[-1].basis,
@@ -277,11 +278,11 @@ def _watched_measures(days: Sequence[Day], items: set[str] | None) -> list[_Watc
         del found[cheaper]
     canaries = canary_values(days, "mean_severity")
     if canaries is not None and len(canaries) >= 2:
-        series = ItemSeries(metric=METRICS["mean_severity"], entries=canaries, paired=True)
+        row = METRICS["mean_severity"]
         found[JUDGE] = _Watched(
-            JUDGE, METRICS["mean_severity"], [day for day in days if day.judge],
-            np.array([entry.mean for entry in canaries]), sampling_noise(canaries, paired=True, least=2.0),
-            series.difference, None,
+            JUDGE, row, [day for day in days if day.judge], np.array([entry.mean for entry in canaries]),
+            sampling_noise(canaries, paired=True, least=_half_range(row)),
+            ItemSeries(metric=row, entries=canaries, paired=True).difference, None,
         )  # fmt: skip
     return [*found.values()]
 
@@ -301,30 +302,33 @@ def _half_range(row: Metric) -> float:
 
 def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
     """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
-    frames = [day.worst if worst and day.worst is not None else day.values for day in days]
     canaries = canary_values(days, metric) if all(day.judged for day in days) and _is_judged(metric) else None
-    kept = [(day, item_values(frame, metric, items)) for day, frame in zip(days, frames, strict=True)]
+    kept = [(day, item_values(_frame_of(day, worst=worst), metric, items)) for day in days]
     kept = [(day, entry) for day, entry in kept if len(entry.value) and (canaries is None or day.judge)]
     if not kept:
         return None
     row = days[0].metric(metric)
     entries = [entry for _, entry in kept]
-    paired = items is not None
-    own = ItemSeries(metric=row, entries=entries, paired=paired)
-    least = _half_range(row)
+    own = ItemSeries(metric=row, entries=entries, paired=items is not None)
     values = np.array([entry.mean for entry in entries])
-    noise = sampling_noise(entries, paired=paired, least=least)
-    if canaries is None:
-        return _Watched(metric, row, [day for day, _ in kept], values, noise, own.difference, own.sides)
-    fixed = ItemSeries(metric=row, entries=canaries, paired=True)
+    noise = sampling_noise(entries, paired=items is not None, least=_half_range(row))
+    found = _Watched(metric, row, [day for day, _ in kept], values, noise, own.difference, own.sides)
+    return found if canaries is None else _less_drift_of(found, canaries)
+
+
+def _frame_of(day: Day, *, worst: bool) -> pl.DataFrame:
+    """An entry's values, with missing grades at the worse end where that is asked."""
+    return day.worst if worst and day.worst is not None else day.values
+
+
+def _less_drift_of(found: _Watched, canaries: Sequence[ItemValues]) -> _Watched:
+    """A judged measure less what the judges rated fixed answers above their mean, with the noise of both."""
+    fixed = ItemSeries(metric=found.row, entries=canaries, paired=True)
     drift = np.array([entry.mean for entry in canaries])
-    noise = noise + sampling_noise(canaries, paired=True, least=least)
-
-    def difference(start: int, last: int) -> Evidence:
-        return less_drift(own.difference(start, last), fixed.difference(start, last))
-
-    return _Watched(
-        metric, row, [day for day, _ in kept], values - (drift - drift.mean()), noise, difference, own.sides
+    return found._replace(
+        values=found.values - (drift - drift.mean()),
+        noise=found.noise + sampling_noise(canaries, paired=True, least=_half_range(found.row)),
+        difference=lambda start, last: less_drift(found.difference(start, last), fixed.difference(start, last)),
     )
 
 
@@ -396,7 +400,7 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     at, when = tuple(day.at for day in one.days), days_of([day.at for day in one.days])
     values, noise = _followed_values(one)
     known, step = deployments(one.days, deployed), float(np.median(np.diff(when)))
-    ahead = max(MIN_WINDOW_ENTRIES, min(round(WINDOW_DAYS / max(step, 1e-9)), WINDOW_DAYS))
+    ahead = max(MIN_WINDOW_ENTRIES, round(WINDOW_DAYS / max(step, 1.0)))
     change = floors.change_evidence(
         values, noise, span=one.span, days=when, deployed=known,
         independent=independent, limit=limit, ahead=ahead, loss=one.loss,
@@ -439,12 +443,12 @@ def _window_fields(
     one: _Watched, look: int, when: Floats, known: Sequence[int], limit: float, *, is_shown: bool
 ) -> dict[str, Any]:
     """What the window of a look says: its difference, and whether that is a loss."""
-    start = window_start(when, look, known)
-    if start == 0:
+    found = _window_difference(one, look, when, known)
+    if found is None:
         return {}
-    found = one.difference(start, look)
+    since = one.days[window_start(when, look, known)].at
     fields: dict[str, Any] = {
-        "since": one.days[start].at, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
+        "since": since, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
     }  # fmt: skip
     if is_shown and one.metric != JUDGE:
         fields["worse"] = (found.estimate > 0) is (one.row.better == "lower")
@@ -477,8 +481,7 @@ def _change_fields(one: _Watched, at: Sequence[str]) -> dict[str, Any]:
         return {"changed": at[-1]}
     there = floors.change_point(one.values)
     return {
-        "changed": at[min(there.day + 1, len(at) - 1)],
-        "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
+        "changed": at[there.day + 1], "changed_between": (at[there.low + 1], at[there.high + 1]),
         "before": there.before, "after": there.after,
     }  # fmt: skip
 
@@ -497,8 +500,8 @@ def _mean_limits(one: _Watched, limit: float) -> tuple[tuple[float, ...], tuple[
 
 def _detectable(one: _Watched, reach: float, when: Floats, known: Sequence[int], limit: float) -> float:
     """The shift that both the evidence and the window's interval would show in 80% of series; of amounts relative."""
-    start = window_start(when, len(when) - 1, known)
-    error = one.difference(start, len(when) - 1).standard_error if start > 0 else None
+    window = _window_difference(one, len(when) - 1, when, known)
+    error = None if window is None else window.standard_error
     by_items = (float(ndtri(1 - 0.5 / limit)) + float(ndtri(0.8))) * error if error is not None else 0.0
     return max(math.expm1(min(reach, 700.0)) if one.is_amount else reach, by_items)
 
@@ -515,27 +518,28 @@ def _is_too_short(lead: MetricSeries, row: Metric) -> bool:
     return lead.detectable > LARGE_JUMP * (row.high - row.low)
 
 
-def _verdict_on(series: Sequence[MetricSeries], condition: str, days: Sequence[Day], step: str) -> tuple[int, str]:
+def _verdict_on(
+    series: Sequence[MetricSeries], rows: Mapping[str, Metric], condition: str, days: Sequence[Day], step: str
+) -> tuple[int, str]:
     """The exit status and the sentence: got worse, too short to tell, got better, changed, or no change shown."""
     model = [s for s in series if s.metric != JUDGE]
     worse = [s for s in model if s.worse]
     if worse:
-        return 3, " ".join(describe_alarm(s, condition, days[0].metric(s.metric)) for s in worse)
+        return 3, " ".join(describe_alarm(s, condition, rows[s.metric]) for s in worse)
     changed = " ".join(
-        describe_alarm(s, condition, days[0].metric(s.metric)) if s.alarm is not None
-        else describe_change(s, condition, days[0].metric(s.metric))
+        describe_alarm(s, condition, rows[s.metric]) if s.alarm is not None
+        else describe_change(s, condition, rows[s.metric])
         for s in model if s.detected is not None
     )  # fmt: skip
     if changed:
         return 0, changed
     lead = model[0] if model else None
-    is_short = lead is None or _is_too_short(lead, days[0].metric(lead.metric))
+    is_short = lead is None or _is_too_short(lead, rows[lead.metric])
     return 4 if is_short else 0, describe_detectable(lead, condition, days, step)
 
 
-def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Sequence[Day]) -> Claim:
+def _claim(s: MetricSeries, row: Metric, condition: str, size: int, days: Sequence[Day]) -> Claim:
     """That the metric has changed; with an alarm it is shown."""
-    row = METRICS["mean_severity"] if s.metric == JUDGE else days[0].metric(s.metric)
     return Claim(
         measure=f"change:{s.metric}",
         conditions=(condition,),
@@ -557,12 +561,12 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     )
 
 
-def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
+def _reliance(series: Sequence[MetricSeries], rows: Mapping[str, Metric], margin: float | None, level: float) -> str:
     """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
     lead = series[0] if series else None
     if lead is None or lead.metric == JUDGE or len(lead.values) < FEWEST:
         return ""
-    words = days[0].metric(lead.metric)
+    words = rows[lead.metric]
     if words.low is None or words.high is None:
         return ""
     loss = DEFAULT_MARGIN * (words.high - words.low) if margin is None else margin

@@ -10,21 +10,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.audit._series import CANARIES, date_in
+from richter.audit._series import CANARIES
 from richter.claims import Blocked, Metric, Question, as_judged, measure_words, watched_measures
 from richter.errors import InputError
 from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
-from richter.interop import is_evidence, log_files, plain_name, read_frame
+from richter.interop import is_evidence, log_files, read_frame
 from richter.records import plain, printable
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, holds_logs, item_codes, read_tables, single_table
+from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables, single_table
 
 __all__ = ["Day", "read_series"]
 
 Floats = NDArray[np.float64]
 
-_DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
-          "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval", ".zip")
 UNCORRECTED = "human labels do not correct the values of a series: as they were graded"
 
@@ -178,7 +176,7 @@ def _read(
         frame = read_frame(place, text=True)
         if date is not None and date not in frame.columns:
             raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
-        dated = _with_dates(frame, date)
+        dated = dates_of(frame, date)
         if dated is not None:
             column, dates = dated
             notes.append(f"one entry for each {printable(column, limit=40)} of {place.name}")
@@ -186,16 +184,6 @@ def _read(
             return
     tables = read_tables(place, options=options)
     yield _Entry(_date(place, notes), place, tables, is_table and tables.conditions == (Path(place.name).stem,))
-
-
-def _with_dates(frame: pl.DataFrame, date: str | None) -> tuple[str, pl.Series] | None:
-    """The column of several dates and the date of each row; None where a table has none."""
-    columns = [date] if date is not None else [c for c in frame.columns if plain_name(c) in _DATED]
-    for column in columns:
-        at = pl.Series("at\0", [date_in(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
-        if at.n_unique() > 1 and (date is not None or (at != "").all()):
-            return column, at
-    return None
 
 
 def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:

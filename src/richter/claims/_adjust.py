@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from richter.claims._measures import Floats, Outcomes
+from richter.claims._measures import Floats, Metric, Outcomes
 from richter.claims._question import Evidence
 from richter.claims._units import (
     Sample,
@@ -20,6 +20,8 @@ from richter.records import Note, counted
 from richter.stats._proportion import MIN_DEPARTING_UNITS
 
 __all__ = ["Adjusted", "adjusted_difference"]
+
+LARGE_GAP = 3.0  # standard errors between the difficulty of questions that both were asked and of the rest
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +88,21 @@ def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> A
         f"adjusted for difficulty seen from {counted(others, 'other condition')}: variance x{share:.2f}; "
         f"{counted(more, 'question')} that only others answered counted"
     )
+    text += _describe_other_mix(x[use], x[whole & ~use], metric)
     evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, Note(text, "adjusted")))
     return Adjusted(evidence=evidence, variance_ratio=share, others=others)
+
+
+def _describe_other_mix(asked: Floats, rest: Floats, metric: Metric) -> str:
+    """That the questions which both answered are easier or harder for others than the rest, where that is no chance."""
+    gap = float(asked.mean() - rest.mean())
+    if abs(gap) <= LARGE_GAP * float(np.sqrt(asked.var() / len(asked) + rest.var() / len(rest))):
+        return ""
+    kind = "easier" if (gap > 0) == (metric.better == "higher") else "harder"
+    return (
+        f". Both were asked {kind} questions (others' mean {asked.mean():.2f}, of the rest {rest.mean():.2f}), "
+        "which the adjustment removes only in part"
+    )
 
 
 def _calibrated(d: Floats, x: Floats, weight: Floats) -> Floats:

@@ -189,12 +189,12 @@ def _by_grades(
     labels[joined] = main
     accuracy = np.nanmean(values, axis=0)
     close = NEAR * _range_of(values, outcomes)
-    near = _near_chance(accuracy, close, chance) if outcomes.metric.kind == "binary" else np.zeros(number, dtype=bool)
+    is_binary = outcomes.metric.kind == "binary"
+    near = np.asarray(is_binary) & _near_chance(accuracy, close, chance)
     habits = bool((linked & (agree.phi < 0)).any())
     inside = labels == main
     single = np.bincount(labels)[labels] == 1
     is_loose = int(np.sum(single & ~inside & ~near)) > max(1, number // 4)  # then links are no matter of course
-    is_binary = outcomes.metric.kind == "binary"
     most = _most_phi(accuracy) if is_binary else np.ones_like(agree.phi)
     typical = _typical_phi(np.abs(agree.phi) / most, inside, accuracy, close)
     few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks

@@ -232,6 +232,7 @@ def _undecided_fields(asked: Asked, *, level: float) -> dict[str, Any]:
         "hypothesis": Hypothesis(relation=question.relation, value=question.value),
         "margin": question.margin,
         "better": asked.metric.better,
+        "scale": asked.metric.ends,
         "primary": question.family in ("main", "requirement"),
         "basis": JUDGE_UNCHECKED if evidence.judged else asked.who_graded,
         "judged": evidence.judged,

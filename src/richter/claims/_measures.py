@@ -132,12 +132,16 @@ class Metric:
         return "%" if self.suffix == " points" else self.suffix
 
     @property
+    def ends(self) -> Scale | None:
+        """The ends of the scale that a bare number is to be read on; None where it has a unit or no ends."""
+        if self.suffix or self.kind not in ("bounded", "ordinal") or self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
+    @property
     def read_on(self) -> str:
-        """The scale that a bare number is to be read on, in words; empty where it has a unit or no ends."""
-        bare = (
-            not self.suffix and self.kind in ("bounded", "ordinal") and self.low is not None and self.high is not None
-        )
-        return f" on a scale of {self.low:g} to {self.high:g}" if bare else ""
+        """The scale that a bare number is to be read on, in words; empty where there is none."""
+        return "" if self.ends is None else f" on a scale of {self.ends[0]:g} to {self.ends[1]:g}"
 
 
 _POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "default_margin": 0.02, "low": 0.0,
@@ -326,12 +330,12 @@ def tries_of(measure: str) -> Tries | None:
 def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     """The words of a measure; for one without a line of its own its name serves.
 
-    `scale` holds the ends of the scale of scores, for the measures that have none of their own.
+    `scale` holds the ends of the measure's scale where the data say them.
     """
     low, high = scale or (None, None)
     known = METRICS.get(measure.split(":")[0])
     if known is not None:
-        return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
+        return known if scale is None or known.suffix else dataclasses.replace(known, low=low, high=high)
     if (tries := tries_of(measure)) is not None:
         return pass_metric(tries.number, every=tries.every)
     noun = measure.replace("_", " ")
@@ -348,9 +352,9 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     )
 
 
-def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
+def claim_words(claim: Claim) -> Metric:
     """The words of a claim's own numbers: of two amounts that are paid the ratio of totals less 1, in per cent."""
-    words = measure_words(claim.measure, scale)
+    words = measure_words(claim.measure, claim.scale)
     if not words.is_cost or len(claim.conditions) != 2:
         return words
     return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)

@@ -78,7 +78,10 @@ def within_rater_difference(metric: Metric, rated: RatedPair, *, n: int) -> Evid
     return Evidence(
         estimate=estimate, interval=interval, p=p, values=values, n=n, units=units, unit=rated.unit_name,
         standard_error=error, freedom=freedom,
-        notes=(f"averaged within {counted(int(counts.sum()), 'rater')} of both, by weight: {shares}",),
+        notes=(
+            f"averaged within {counted(int(counts.sum()), 'rater')} of both, by weight: {shares}",
+            "a model's own rate on this page is another figure: the vote of all who rated it",
+        ),
     )  # fmt: skip
 
 

@@ -65,8 +65,11 @@ def units_needed(
     variance = evidence.units * error**2
     n = units_for(variance, distance, tail=tail, power=power, freedom=free)
     if evidence.detectable is not None:
+        while math.isinf(evidence.detectable(n, tail, power)):  # so few show nothing
+            n *= 2
+        fewest = n
         for _ in range(N_STEPS):  # a distance goes with 1 / sqrt(n), nearly
-            n = math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2)
+            n = max(math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2), fewest)
     if is_true and evidence.binary_span is not None:
         n = max(n, math.ceil(evidence.binary_span * _changes_needed(tail, power) / distance))
     return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
@@ -123,12 +126,15 @@ def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float
     if not evidence.standard_error:
         return None
     reach = reach_of(evidence.freedom, tail, power) * evidence.standard_error
+    if evidence.detectable is not None and not evidence.relative:
+        reach = evidence.detectable(evidence.units, tail, power)
     if evidence.binary_span is not None:
         reach = max(reach, evidence.binary_span * _changes_needed(tail, power) / evidence.units)
     if evidence.relative:
         logs = reach / (1 + evidence.estimate)
         return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, power))
-    return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
+    is_beyond = metric.low is not None and metric.high is not None and reach > metric.high - metric.low
+    return None if is_beyond or math.isinf(reach) else reach
 
 
 def requirement_needed(asked: Asked, alpha: float) -> tuple[int, float] | None:

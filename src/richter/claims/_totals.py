@@ -16,10 +16,18 @@ import numpy as np
 from richter._special import stdtrit
 from richter.claims._measures import Codes, Floats
 from richter.claims._question import TOTALS, Evidence
-from richter.claims._units import About, Sample, codes_of_groups, difference_evidence, mean_evidence, weights_of
+from richter.claims._units import (
+    RARE_VALUES,
+    About,
+    Sample,
+    codes_of_groups,
+    difference_evidence,
+    mean_evidence,
+    weights_of,
+)
 from richter.claims._unpaired import apart_evidence
 from richter.errors import InputError
-from richter.records import Interval, Note, printable
+from richter.records import Interval, Note, of_kind, printable
 from richter.stats import Bools
 
 __all__ = ["TYPICAL_ITEM", "linearised", "total_evidence"]
@@ -32,6 +40,7 @@ FARTHEST_RESAMPLED_TAIL = 0.01  # beyond, reaches grow as Student's do
 MAX_RESAMPLED_UNITS = 1000  # more are first summed into so many batches at random
 SEED = 20_180
 FEW_UNITS = 300
+MIN_TAIL_UNITS = 10  # of the most expensive tenth, for its index
 
 
 def total_evidence(
@@ -46,8 +55,9 @@ def total_evidence(
     is 0.5 + 1.5 (spread of X's logarithms - the other's), from 0 to 2, from 300 units on to 1. Amounts with a long tail
     are underestimated more often than not, and the condition with the longer tail then seems cheaper.
 
-    Where one item makes up more than a fifth of a bill, nothing is decided and the item is named. A total of 0 has no
-    ratio. Figures: docs/validation/costs.md.
+    Where one item makes up more than a fifth of a bill, nothing is decided and the item is named. A note names a
+    condition whose tail is that of a law without a variance. A total of 0 has no ratio. Figures:
+    docs/validation/costs.md.
     """
     columns = [sample.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(sample.mean[:, columns]))
@@ -69,7 +79,9 @@ def total_evidence(
         found = with_resampled_reach(found, Bills.of(sample, columns, known[:, 0]), about)
     means = tuple(_mean_of(sample, k, known[:, n]) for n, k in enumerate(columns))
     typical = () if unpaired else _typical_item(sample, columns, known[:, 0])
-    ratio = dataclasses.replace(as_ratio_of_logs(found, means), notes=(*typical, *found.notes))
+    own = [note for note in found.notes if note not in of_kind(found.notes, RARE_VALUES)]
+    tails = [note for n, name in enumerate(conditions) for note in _long_tail(parts[n].second, name)]
+    ratio = dataclasses.replace(as_ratio_of_logs(found, means), notes=(*typical, *own, *tails))
     return _named_items(ratio, sample, conditions, known)
 
 
@@ -333,6 +345,19 @@ def _typical_item(sample: Sample, columns: list[int], known: Bools) -> tuple[str
     d = np.diff(np.log(amounts), axis=1)[:, 0]
     ratio = math.expm1(float(np.average(d, weights=weights_of(sample.outcomes.weight, known))))
     return (Note(f"per typical question {100 * ratio:+,.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
+
+
+def _long_tail(amounts: Floats, name: str) -> tuple[str, ...]:
+    """The note on a condition whose most expensive tenth of units has Hill's index of a law without a variance."""
+    number = len(amounts) // 10
+    tail = np.sort(amounts)[-number - 1 :]
+    if number < MIN_TAIL_UNITS or tail[0] <= 0:
+        return ()
+    spread = float(np.mean(np.log(tail[1:] / tail[0])))
+    if spread <= 0.5:
+        return ()
+    index = f"tail index {1 / spread:.1f}, under 2"
+    return (f"{name} has so long a tail of amounts ({index}) that rarer, larger ones may undo this",)
 
 
 def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], known: Bools) -> Evidence:

@@ -110,6 +110,8 @@ GONE = {
     "bench export --to lm-eval": "lm-eval does not import such sets",
 }
 
+FIRST_WORDS = {old.split()[0] for old in (*GONE, *(alias.old for alias in ALIASES))}
+
 
 def _rest(old: str, argv: list[str]) -> list[str] | None:
     """The arguments without the old words; None where they are others."""

@@ -194,7 +194,8 @@ def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Ite
     if condition.grader is not None:
         yield condition.grader.sentence
     if condition.floor is not None:
-        yield f"with so many labels, errors below about {condition.floor:.3f} can't be seen (a rough rate)."
+        worst = f"with so many labels, some errors below about {condition.floor:.3f} escape every method"
+        yield f"{worst} (a rough worst case); the interval above is of the error that was measured."
 
 
 def _debiased(result: EceResult | None) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._comparison import changed_items
 from richter.audit._plan import RESTATED_DEFAULTS
-from richter.audit._series import FEWEST, date_in
+from richter.audit._series import FEWEST
 from richter.claims import Metric, claim_words, measure_words
 from richter.cli._io import (
     PLAIN,
@@ -44,7 +44,7 @@ from richter.records import (
     refusals,
 )
 from richter.store import is_run
-from richter.tables import ReadOptions, as_options
+from richter.tables import ReadOptions, as_options, date_in
 from richter.words import (
     CORRECTED,
     CORRECTED_MEANS,
@@ -112,6 +112,7 @@ def compare(
         options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
         has_texts=tables.has_texts,
+        has_raters=tables.has_raters,
     )
     show(out, report, data, verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
@@ -147,7 +148,7 @@ def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | 
     out = console(json_path)
     document = measure_run(*files, options=reading, conditions=names).to_dict()
     write_json(document, json_path, inputs=files)
-    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
+    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, sources=files):
         out.print(line, soft_wrap=True)
     again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
     out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)

@@ -13,6 +13,7 @@ from richter.cli._io import (
     as_decoration,
     console,
     read_history,
+    refuse_beside_plan,
     settle_reading,
     split_sources,
     typed_only,
@@ -47,6 +48,9 @@ def gate(
 ) -> int:
     """Check the requirements of a plan, or a margin; print and write the outcome, and return the exit status."""
     plan_path, plan = _plan_of(sources, base, has_margin=bool(margin), require_locked=require_locked)
+    if plan is not None:
+        refuse_beside_plan("margin", "metric", "level")
+        level = plan.values["level"]
     given = sources if plan_path is None else sources[1:]
     obstacles = () if base is None else audit.compare_with_base(base, None if plan is None else sources[0])
     stated = None

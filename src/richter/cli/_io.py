@@ -391,6 +391,15 @@ def typed_only(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: v if ctx.get_parameter_source(name) is COMMANDLINE else None for name, v in options.items()}
 
 
+def refuse_beside_plan(*names: str) -> None:
+    """Refuse options that somebody typed beside a plan that says the same: one of the two would not count."""
+    ctx = click.get_current_context()
+    known = {p.name: p.opts[0] for p in ctx.command.params if p.name is not None}
+    typed = [known[name] for name in names if ctx.get_parameter_source(name) is COMMANDLINE]
+    if typed:
+        raise click.UsageError(f"The plan states what {' and '.join(typed)} would: change the plan, or leave it out.")
+
+
 def without_settings(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The options without what richter.toml says of these names, which the plan fixes."""
     ctx = click.get_current_context()

@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import gc
 import io
+import itertools
 import logging
 import os
 import re
@@ -11,7 +12,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,9 +21,9 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.cli._aliases import respell
+from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
-from richter.records import printable
+from richter.records import is_utf8, printable
 
 # all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
 # package; those without a place are other packages', found by their entry points (`richter.commands`) when they are
@@ -145,7 +146,7 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
-        args = respell(args)
+        args = respell(args) if args[0] in FIRST_WORDS else args
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
@@ -347,6 +348,13 @@ def _outliving(stream: TextIO, own: TextIO | None) -> TextIO:
     )  # fmt: skip
 
 
+def _with_files(message: str, argv: Sequence[str]) -> str:
+    """A message whose commands name the files that were typed before any option, to be pasted."""
+    before = itertools.takewhile(lambda argument: not argument.startswith("-"), argv)
+    files = without_passwords(shlex.join(a for a in before if any(Path(p).is_file() for p in (a, a.partition("=")[2]))))
+    return re.sub(r"(\brichter [a-z]+(?: [a-z]+)?) FILE\b", lambda m: f"{m[1]} {files}", message) if files else message
+
+
 def _first_example(error: click.ClickException) -> str:
     """The first example of a command that lacks an argument, as a line to paste; else empty."""
     if not isinstance(error, click.MissingParameter) or error.ctx is None:
@@ -369,6 +377,8 @@ def _run(argv: list[str]) -> int:
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
+        if foreign := [word for word in argv if not is_utf8(word)]:
+            raise InputError(f"{foreign[0]} is not UTF-8.", remedy="Give the file another name.")
         with _ending_politely(ended):
             code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
         for write in on_success if code in (None, 0, 3, 4) else ():
@@ -387,11 +397,11 @@ def _run(argv: list[str]) -> int:
     except ReadingProposed as proposal:
         keep = " ".join(["richter", without_passwords(shlex.join(argv)), *(proposal.added or ["--yes"])])
         for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
-            click.echo(printable(line), err=True)
+            click.echo(printable(_with_files(line, argv)), err=True)
         code = proposal.exit_code
     except RichterError as error:
         if "--debug" in argv:
             raise
-        click.echo(f"richter: {printable(str(error))}", err=True)
+        click.echo(f"richter: {printable(_with_files(str(error), argv))}", err=True)
         code = 1
     return code if isinstance(code, int) else 0

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import click
 
-from richter._lazy import load_module
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL
 
@@ -106,7 +105,7 @@ def command(
             package = declared.__module__.rpartition(".")[0]
             for prepare in vars(declared).get(PREPARING, ()):
                 given = prepare(given)
-            status = getattr(load_module(f"{package}.{module}"), name)(**given)
+            status = getattr(import_module(f"{package}.{module}"), name)(**given)
             if status:
                 click.get_current_context().exit(status)
 

@@ -85,7 +85,7 @@ def report(
             write_report(document, results.tables, output, built_at=_now(), redact=redact)
     written = [] if output is None else [str(output)]
     written += _write_beside(document, folder, form, json_path=json_path, md_path=md_path, inputs=inputs)
-    _print_summary(console(json_path, md_path), document, written)
+    _print_summary(console(json_path, md_path), document, written, files)
 
 
 def _write_beside(
@@ -126,10 +126,11 @@ def _check_targets(output: Path | None, md_path: str | None, *, inputs: list[Pat
         check_target(Path(md_path), mark=MARKDOWN_MARK, inputs=inputs, force=force)
 
 
-def _print_summary(out: Console, document: dict[str, Any], written: list[str]) -> None:
+def _print_summary(out: Console, document: dict[str, Any], written: list[str], files: list[str]) -> None:
     """Print what a document shows in a screen, and what was written."""
     after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
-    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after):
+    lines = summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after, sources=files)
+    for line in lines:
         out.print(line, soft_wrap=True)
 
 

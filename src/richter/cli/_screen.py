@@ -1,11 +1,15 @@
 """A results document in a screen of 100 columns (80 in a narrow terminal): what a run shows."""
 
 import math
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
+from richter.interop import named_source
 from richter.records import counted, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, verdict_word
 from richter.words._page_texts import describe_claim_row
@@ -24,14 +28,22 @@ MARKS = {False: "✗", True: "x"}  # of a check that failed
 Row = Mapping[str, Any]
 
 
-def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = (), width: int = WIDTH) -> list[str]:
+def summarise(
+    document: Row,
+    *,
+    ascii_only: bool = False,
+    after: Sequence[str] = (),
+    width: int = WIDTH,
+    sources: Sequence[str] = (),
+) -> list[str]:
     """The lines: the answer and its counts; each condition; requirements; failed checks; the next step.
 
     Everything comes from the document; `after` are lines that follow (where the report lies). The page has all claims.
+    A command names the `sources` as they were typed, with their folders, which no document has.
     """
     wide = min(max(width, LEAST), WIDTH)
     head = [*_head(document, wide), "", *_conditions(document, ascii_only, wide)]
-    checks, steps = _checks(document["checks"], ascii_only, wide), _next(document["next"], wide)
+    checks, steps = _checks(document["checks"], ascii_only, wide), _next(document["next"], wide, sources)
     lines = [*head, *_requirements(document, wide), "", *_searches(document, wide), *checks, *steps, *after]
     return [line.rstrip() for line in lines]
 
@@ -216,11 +228,26 @@ def _checks(checks: Sequence[Row], ascii_only: bool, width: int) -> Iterator[str
         yield from _hung("", text, width)
 
 
-def _next(steps: Sequence[str], width: int) -> Iterator[str]:
+def _next(steps: Sequence[str], width: int, sources: Sequence[str]) -> Iterator[str]:
+    """The first step; its command stands whole on a line of its own, to be pasted."""
     for step in steps[:STEPS]:
-        yield from _hung("Next:", printable(step, limit=LONGEST), width)
+        found = re.search(r"(?<=: )richter [a-z].*", step)
+        yield from _hung("Next:", printable(step[: found.start()] if found else step, limit=LONGEST), width)
+        if found:
+            yield f"{'':8}{printable(_as_typed(found[0], sources))}"
     if len(steps) > STEPS:
         yield from _hung("", f"{counted(len(steps) - STEPS, 'more step')} in the report", width)
+
+
+def _as_typed(command: str, sources: Sequence[str]) -> str:
+    """A command with the sources as they were typed instead of their names."""
+    for source in sources:
+        name, place = named_source(source)
+        if isinstance(place, Path):
+            bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
+            parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
+            command = shlex.quote(source).join(parts)
+    return command
 
 
 def _hung(label: str, text: str, width: int) -> Iterator[str]:

@@ -232,10 +232,10 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     metric = metric_of(dataset, question.measure)
     apart = has_own_items(dataset, question, policy)
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
-    if not lacking.total:
-        return FINE
     counts = {name: kinds for name, kinds in lacking.kinds.items() if any(kinds.values())}
     notes = tuple(Note(describe_lacking(name, kinds), "lacking") for name, kinds in counts.items())
+    if not lacking.total:
+        return Finding(notes=notes)
     if not policy.is_both_ways:
         return Finding(notes=(*notes, CHECK_NOTES[f"missing {policy.missing}"]))
     has_worst = metric.estimator == "mean" and metric.worst is not None

@@ -118,7 +118,11 @@ def describe_out_of_range(dataset: Dataset, measure: str) -> str:
 def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
-    return outcomes_of(dataset, measure).metric if row.source == "score" and row.estimator == "mean" else row
+    return (
+        outcomes_of(dataset, measure).metric
+        if row.source == "score" and row.estimator == "mean"
+        else dataset.on_scale(row)
+    )
 
 
 @once
@@ -277,7 +281,8 @@ def _shares_of(dataset: Dataset, outcomes: Outcomes, field: str, use: Bools) -> 
 class LackingGrades:
     """How many grades each item lacks by condition, in the order asked for, how many were expected, and by kind.
 
-    Kinds are failed calls, no grade and no row. Only the columns that were asked for are held: a page of 160 conditions
+    Kinds are failed calls, no grade, no row, and rows without a grade where none of the conditions has one: these are
+    not expected. Only the columns that were asked for are held: a page of 160 conditions
     remembers 12,720 pairs of them.
     """
 
@@ -386,7 +391,7 @@ def lacking_grades(
     if has_all_grades(dataset, measure):
         shape = (len(dataset.item_ids), len(names))
         number = math.prod(shape) * int(expected_draws(dataset)[0])
-        none = {name: {"failed": 0, "ungraded": 0, "absent": 0} for name in names}
+        none = dict[str, dict[str, int]]()
         return LackingGrades(lacking=np.broadcast_to(np.intp(0), shape), expected=number, kinds=none)
     columns = [dataset.conditions.index(name) for name in names]
     all_rows, all_failed = row_counts(dataset)
@@ -415,6 +420,7 @@ def lacking_grades(
             "failed": int(lost[wanted[:, k]].sum()),
             "ungraded": int((lacking[:, k] - gone - lost)[wanted[:, k]].sum()),
             "absent": int(gone.sum()),
+            "both": int(np.maximum(rows[:, k] - graded[:, k], 0)[~wanted[:, k]].sum()),
         }
     return LackingGrades(lacking=lacking, expected=int(expected.sum()), kinds=kinds)
 

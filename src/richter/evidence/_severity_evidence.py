@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from richter.claims import Blocked, Evidence, Metric, Outcomes, Question, as_judged
+from richter.claims import Blocked, Evidence, Outcomes, Question, as_judged
 from richter.errors import InputError
 from richter.evidence._checks import Policy, SeveritySettings
 from richter.evidence._facts import metric_of, once, sample_of
@@ -109,7 +109,7 @@ def severity_pairs(dataset: Dataset, settings: SeveritySettings) -> PairStudy:
     return weigh_pairs(
         columns, groups=rows.groups, weights=rows.weight, control=settings.control, recipe=settings.recipe or DEFAULT,
         max_error_gap=settings.max_error_gap, n_resamples=settings.n_resamples, level=settings.level,
-        rng=np.random.default_rng(settings.seed), mapper=settings.mapper,
+        rng=np.random.default_rng(settings.seed), mapper=settings.mapper, worst=dataset.worst_severity,
     )  # fmt: skip
 
 
@@ -121,12 +121,13 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     where a judge rated.
     """
     rows = severity_rows(dataset, policy.about == "new-runs")
-    metric = metric_of(dataset, question.measure)
     without = [name for name in question.conditions if not (rows.of(name) > 0).any()]
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")
     found = (
-        _weighed(dataset, question, policy) if policy.about == "new-items" else _by_rows(question, policy, rows, metric)
+        _weighed(dataset, question, policy)
+        if policy.about == "new-items"
+        else _by_rows(dataset, question, policy, rows)
     )
     return found if isinstance(found, Blocked) else _as_rated(dataset, question, rows, found)
 
@@ -141,10 +142,11 @@ def _weighed(dataset: Dataset, question: Question, policy: Policy) -> Evidence |
     return pair.of(question.measure)
 
 
-def _by_rows(question: Question, policy: Policy, rows: SeverityRows, metric: Metric) -> Evidence:
+def _by_rows(dataset: Dataset, question: Question, policy: Policy, rows: SeverityRows) -> Evidence:
     """The evidence on these very items, or on new runs."""
     from richter.severity import severity_given_error
 
+    metric = metric_of(dataset, question.measure)
     if metric.estimator != "given_error" or metric.name == "graver_error":
         raise InputError(f"{metric.noun} is about items like these only.", remedy="Leave out --about.")
     first, second = (rows.of(name) for name in question.conditions)
@@ -153,15 +155,20 @@ def _by_rows(question: Question, policy: Policy, rows: SeverityRows, metric: Met
         runs = np.zeros(len(rows.item), dtype=np.intp) if rows.run is None else rows.run
     items = rows.item if policy.about == "these-items" else None
     return severity_given_error(
-        first, second, at=metric.at, groups=rows.groups, items=items, runs=runs, weights=rows.weight
-    )
+        first, second, at=metric.at, groups=rows.groups, items=items, runs=runs, weights=rows.weight,
+        worst=dataset.worst_severity,
+    )  # fmt: skip
 
 
 def _as_rated(dataset: Dataset, question: Question, rows: SeverityRows, found: Evidence) -> Evidence:
     """The evidence with items counted once, and who rated."""
     sample = sample_of(dataset, "mean_severity")
     places = [sample.place(name) for name in question.conditions]
-    both = int(np.sum(~np.isnan(sample.mean[:, places]).any(axis=1)))  # its rows may be draws
+    known = ~np.isnan(sample.mean[:, places])  # its rows may be draws
+    n, sides = int(np.sum(known.all(axis=1))), ()
+    if 2 * n <= known.sum(axis=0).min():  # all of each count, as in `align_pair`
+        sides = tuple(known.sum(axis=0).tolist())
+        n = sum(sides)
     unit = rows.unit if found.unit == "group" else found.unit
     why = "" if sample.outcomes.label is None else "human labels do not correct this measure"
-    return dataclasses.replace(found, n=both, unit=unit, judged=as_judged(sample.outcomes.judges, why))
+    return dataclasses.replace(found, n=n, sides=sides, unit=unit, judged=as_judged(sample.outcomes.judges, why))

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
+from richter.claims import ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
-from richter.records import Interval, Shown, at_most, counted
+from richter.records import Interval, Shown, counted
 from richter.stats import Floats, Indices, ece, effective_sample_size
 
-__all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
+__all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "with_calibration"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +188,6 @@ def lipschitz(
     )
 
 
-MIN_ITEMS = 30
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionSummary(Shown):
     """One condition: its error rate, calibration and floor, and what is wrong with its data.
@@ -220,9 +217,8 @@ class ConditionSummary(Shown):
     warnings: tuple[str, ...] = ()
 
 
-def summarise_condition(
-    name: str,
-    error: Evidence | None,
+def with_calibration(
+    summary: ConditionSummary,
     *,
     correct: Floats,
     confidence: Floats,
@@ -230,48 +226,15 @@ def summarise_condition(
     rng: np.random.Generator,
     group: Indices | None = None,
     weight: Floats | None = None,
-    failed: int = 0,
-    missing: int = 0,
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> ConditionSummary:
-    """A condition's summary, from the evidence on its error rate and its rows: grade, confidence (NaN: none), item.
+    """A condition's summary with its calibration and floor, from its rows: grade, confidence (NaN: none), item.
 
     `group` and `weight` are per item. The interval of ECE counts units, not rows.
     """
-    asked = missing + failed + (0 if error is None else error.n)
-    warnings = []
-    if failed:
-        warnings.append(f"{failed} of {asked} calls failed: its own rate leaves them out")
-    if error is None:
-        why = "every row failed" if failed and not missing else "no row has a grade"
-        return ConditionSummary(
-            name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
-        )
-    n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
-    if rate == 0:
-        warnings.append(
-            f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
-        )
-    if rate in (0, 1) and n >= MIN_ITEMS:
-        warnings.append(
-            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'question')}: check that answers were extracted right"
-        )
-    if n < MIN_ITEMS:
-        warnings.append(f"only {counted(n, 'graded question')}: every figure here is rough")
-    summary = ConditionSummary(
-        name=name,
-        n=n,
-        failed=failed,
-        missing=missing,
-        error_rate=rate,
-        error_rate_interval=interval,
-        accuracy=1 - rate,
-        labels=error.labels,
-    )
-    known = ~np.isnan(confidence)
-    if not known.any():
-        return dataclasses.replace(summary, warnings=tuple(warnings))
+    assert summary.error_rate_interval is not None
+    known, warnings = ~np.isnan(confidence), list(summary.warnings)
     c, a = confidence[known], correct[known]
     if len(c) < len(confidence):
         warnings.append(
@@ -287,7 +250,8 @@ def summarise_condition(
         smooth = lipschitz(c, a, item=item[known], unit=unit, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
         # with no error seen, the rate's upper limit stands in: a floor of 0 would be false
         labels = effective_sample_size(1 - a, unit)
-        floor = float(passive_floor(labels, rate or interval.high, lipschitz=smooth.estimate))
+        rate = summary.error_rate or summary.error_rate_interval.high
+        floor = float(passive_floor(labels, rate, lipschitz=smooth.estimate))
     except TooFewErrors as few:
         warnings.append(few.what)
     return dataclasses.replace(

@@ -25,6 +25,7 @@ from richter.interop._fields import known_fields
 from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._test_reports import json_tests, report_rows, xml_tests
+from richter.records import is_utf8
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         raise InputError(f"{path}: no such file.", remedy="Check the path.")
     if path.is_dir():
         raise InputError(f"{path} is a folder.", remedy="Name a CSV, TSV, Parquet, JSON or Excel file in it.")
+    if not is_utf8(str(path)):
+        raise InputError(f"The name of {path} is not UTF-8.", remedy="Give the file another name.")
     try:
         size = path.stat().st_size
         if size > SIZE_LIMIT:
@@ -683,6 +686,9 @@ def _as_csv(path: Path, head: bytes, source: Path | bytes) -> tuple[Path | bytes
     encoding = _encoding(path, head) if isinstance(source, Path) else "utf-8"
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
+        head = source[:HEAD_SIZE]
+    if b"\r" in head and b"\n" not in head:  # as Macs ended lines, and a spreadsheet there still may
+        source = (path.read_bytes() if isinstance(source, Path) else source).replace(b"\r", b"\n")
         head = source[:HEAD_SIZE]
     if to_csv := _drawn_table(head):
         source = to_csv(path.read_bytes() if isinstance(source, Path) else source)

@@ -335,8 +335,9 @@ class Run:
             trust_reading=trust_reading, unpaired=unpaired,
         )  # fmt: skip
         if plan is not None:
-            if margin is not None:
-                raise InputError("Both a plan and a margin are given.", remedy="Give one of them.")
+            given = {"margin": margin, "on": on, "conditions": conditions, "level": level != DEFAULT_LEVEL}
+            if beside := [name for name, value in given.items() if value]:
+                raise InputError(f"Both a plan and {' and '.join(beside)} are given.", remedy="Give one of them.")
             report = apply_gate_plan(
                 plan, self._tables_for(plan), policy=policy, accept_judge=accept_judge, require_locked=require_locked
             )

@@ -2,10 +2,12 @@
 
 import asyncio
 import hmac
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from richter.errors import InputError, RichterError
 
@@ -23,6 +25,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+PATIENCE_S = 0.5  # how long replies that are under way may take at the end
 
 
 class LoopbackGuard:
@@ -102,11 +107,18 @@ def error_reply(status: int, text: str) -> web.Response:
     return web.json_response({"error": text}, status=status)
 
 
+def _is_own_fault(record: logging.LogRecord) -> bool:
+    """Whether a fault is ours: a request that is not HTTP is answered, and nothing to print."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
 async def serve_loopback(
     app: web.Application, *, port: int, ready: Callable[[str], None], ended: Callable[[], bool] = lambda: False
 ) -> None:
     """Serve an app on this machine only, until `ended`; `ready` gets its address without the token."""
-    runner = web.AppRunner(app, access_log=None)
+    logger = logging.getLogger(__name__)
+    logger.addFilter(_is_own_fault)
+    runner = web.AppRunner(app, access_log=None, logger=logger, shutdown_timeout=PATIENCE_S)
     await runner.setup()
     try:
         try:

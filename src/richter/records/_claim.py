@@ -191,13 +191,13 @@ class Claim(Result):
     say what differences that nobody stated would take. Where missing grades change the verdict, `without_missing`
     and `missing_as_worst` are the two ways to count them. `labels` of people corrected the grades, and `as_graded`
     is what these say alone. `basis` says who graded ("judge, unchecked" where a judge did whom nobody checked);
-    `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked
-    claim has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that
-    each condition lacks. `primary`: it is on the main measure, or a requirement. `plan` is the hash of the plan
-    that was locked before, and None for an exploratory claim.
+    `judged` names that judge, `apart` says that conditions have different items, and `scale` holds the ends of what a
+    bare number is read on: none of these is written. A blocked claim has the `reason`, the `remedy`, and the option
+    that overrides the check. `missing` counts the grades that each condition lacks. `primary`: it is on the main
+    measure, or a requirement. `plan` is the hash of the plan that was locked before, and None for an exploratory claim.
     """
 
-    unwritten: ClassVar = ("judged", "apart")
+    unwritten: ClassVar = ("judged", "apart", "scale")
 
     measure: str
     conditions: tuple[str, ...]
@@ -223,6 +223,7 @@ class Claim(Result):
     hypothesis: Hypothesis | None = None
     margin: float | None = None
     better: Better | None = None
+    scale: tuple[float, float] | None = None
     family: Family | None = None
     primary: bool = True
     gates: tuple[Gate, ...] = ()

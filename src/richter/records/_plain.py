@@ -21,6 +21,7 @@ __all__ = [
     "Result",
     "counted",
     "distinct_names",
+    "is_utf8",
     "json_text",
     "markdown_safe",
     "of_kind",
@@ -353,6 +354,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 row is', '2,000 groups')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text, such as the name of a file, can be written in UTF-8."""
+    return text.encode(errors="ignore").decode() == text
 
 
 def printable(text: str, *, limit: int | None = None) -> str:

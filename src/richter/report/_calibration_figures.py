@@ -174,16 +174,6 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     )
 
 
-def _by_estimator(x: str) -> draw.Layer:
-    """A line with dots for each estimator's ECE."""
-    return draw.each(
-        "estimator",
-        COUNTED,
-        lambda key: draw.line(x, "ece", key, size=3),
-        lambda key: draw.dots(x, "ece", key, size=3),
-    )
-
-
 def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     """Both calibration errors over the margin of the questions (the paper's figures 3 and 5 to 9)."""
     rows: list[Row] = [
@@ -204,7 +194,12 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
             rows,
             axis_of(rows, "margin", "lead of the commonest answer"),
             axis_of(rows, "ece", "ECE"),
-            _by_estimator("margin"),
+            draw.each(
+                "estimator",
+                COUNTED,
+                lambda key: draw.line("margin", "ece", key, size=3),
+                lambda key: draw.dots("margin", "ece", key, size=3),
+            ),
         ),
         legend=COUNTED,
         rows=rows,

@@ -62,7 +62,7 @@ class EvidenceIndex:
     """
 
     def __init__(self, run: RunLike, tell: Callable[[float], None] | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory()
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # the app may end while it is written
         self.path = Path(self._folder.name) / "items.sqlite"
         tables = read_run_tables(run, tell=tell)
         self.conditions = shown_names(tables.conditions)

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,6 +53,7 @@ FILES = {
     "/app_frame.css": ("ratings/page/app_frame.css", "text/css"),
 }
 LONGEST_BODY = 10_000
+ROWS_AT_ONCE = 6  # lines of the list that are read
 LIST_S = 0.3  # how long the list waits for lines that are read for the first time
 FIRST_S = 0.5  # how long a first page waits for all of the run to be read
 NARROWING = ("show", "search", "item", "domain", "tier", "severity", "mechanism", "offset")
@@ -108,6 +109,7 @@ class RunsApp:
         self._indexes: dict[str, tuple[object, asyncio.Task[EvidenceIndex], list[float]]] = {}
         self._indexing = asyncio.Lock()
         self._rating: dict[str, tuple[Ledger, RatingPage]] = {}
+        self._few = asyncio.Semaphore(ROWS_AT_ONCE)
         self._turn = asyncio.Lock()  # who opens a run for rating
         self._measuring, self._rendering = asyncio.Lock(), asyncio.Lock()
         self._pages: tuple[str, object, str] | None = None  # the last page: a run, the document it shows, its text
@@ -144,11 +146,11 @@ class RunsApp:
     async def _close(self, _: web.Application) -> None:
         for task in self._reading.values():
             task.cancel()
-        for ledger, _page in self._rating.values():
-            ledger.close()
+        for run in [*self._rating]:
+            await self._end_rating(run)
         for _stamp_of, reading, _progress in self._indexes.values():
-            if not reading.done() or reading.exception() is None:
-                (await reading).close()
+            if not reading.cancel() and reading.exception() is None:
+                reading.result().close()
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
@@ -169,12 +171,16 @@ class RunsApp:
         """The reading of some lines: one that is under way goes on, all others begin, a few at once."""
         for n in numbers:
             if n not in self._reading or self._reading[n].done():
-                self._reading[n] = asyncio.create_task(asyncio.to_thread(self._row, n, self.runs[n]))
+                self._reading[n] = asyncio.create_task(self._row_read(n))
         return [self._reading[n] for n in numbers]
+
+    async def _row_read(self, number: int) -> dict[str, Any]:
+        async with self._few:
+            return await _in_thread(self._row, number, self.runs[number])
 
     async def _one_run(self, request: web.Request) -> web.Response:
         run = self._run(request)
-        return web.json_response(await asyncio.to_thread(self._row, int(request.match_info["run"]), run))
+        return web.json_response(await _in_thread(self._row, int(request.match_info["run"]), run))
 
     def _row(self, number: int, run: str) -> dict[str, Any]:
         """One line of the list: what is known of it now, with what its last measurement said."""
@@ -192,19 +198,19 @@ class RunsApp:
         await asyncio.wait([reading], timeout=FIRST_S)
         plain = not any(request.query.get(key, "") not in ("", "0") for key in NARROWING)
         if not reading.done() and plain:
-            found = await asyncio.to_thread(first_items, run, request.query)
+            found = await _in_thread(first_items, run, request.query)
             note = "the run is being read; what matters most comes first when it is"
             return web.json_response({**found, "reading": progress[-1], "note": note})
         index = await asyncio.shield(reading)
-        return web.json_response(await asyncio.to_thread(index.find, request.query))
+        return web.json_response(await _in_thread(index.find, request.query))
 
     async def _item(self, request: web.Request) -> web.Response:
-        found = await asyncio.to_thread(_one_item, self._run(request), request.query.get("item", ""))
+        found = await _in_thread(_one_item, self._run(request), request.query.get("item", ""))
         return web.json_response(found)
 
     async def _index(self, run: str) -> "tuple[asyncio.Task[EvidenceIndex], list[float]]":
         """The reading of a run, under way or done, with how far it is; anew where the run has changed."""
-        stamp = await asyncio.to_thread(_stamp, run)
+        stamp = await _in_thread(_stamp, run)
         known = self._indexes.get(run)
         if known is not None and (not known[1].done() or (known[0] == stamp and known[1].exception() is None)):
             return known[1:]
@@ -214,7 +220,7 @@ class RunsApp:
             async with self._indexing:  # one at a time: a large run is read whole for it, once
                 if known is not None and known[1].exception() is None:
                     known[1].result().close()
-                return await asyncio.to_thread(EvidenceIndex, run, progress.append)
+                return await _in_thread(EvidenceIndex, run, progress.append)
 
         reading = asyncio.create_task(read())
         self._indexes[run] = (stamp, reading, progress)
@@ -224,7 +230,7 @@ class RunsApp:
 
     async def _document(self, request: web.Request, *runs: str) -> Mapping[str, Any]:
         async with self._measuring:  # one at a time: it takes both cores of a small machine
-            stamp = [await asyncio.to_thread(_stamp, run) for run in runs]
+            stamp = [await _in_thread(_stamp, run) for run in runs]
             key = "\n".join(runs)
             known = self._documents.get(key)
             if known is None or known[0] != stamp:
@@ -258,9 +264,9 @@ class RunsApp:
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
         if name == "evidence.zip":
-            return _download(await asyncio.to_thread(self._archived, run), name, "application/zip")
+            return _download(await _in_thread(self._archived, run), name, "application/zip")
         if stem in EXPORTS and f".{ending}" in TYPES:
-            return _download(await asyncio.to_thread(_table, run, stem, ending), name, TYPES[f".{ending}"])
+            return _download(await _in_thread(_table, run, stem, ending), name, TYPES[f".{ending}"])
         raise web.HTTPNotFound(reason="There is no such export.")
 
     def _archived(self, run: str) -> bytes:
@@ -316,12 +322,13 @@ def serve_runs(app: RunsApp, *, port: int = 0, ready: Callable[[str], None]) -> 
         asyncio.run(serve_loopback(app.app(), port=port, ready=lambda base: ready(f"{base}/?token={app.guard.token}")))
 
 
-class _Gone(BaseException):
-    """Raised in a thread whose work nobody waits for any more; no guard inside the work may take it for a fault."""
+class _Gone(SystemExit):
+    """Raised in a thread whose work nobody waits for any more; no guard inside the work takes it for a fault."""
 
 
-async def _for_reader(request: web.Request, work: Callable[[], T]) -> T:
-    """Do `work` in a thread of its own, and stop it at its next step when the reader goes."""
+@contextlib.contextmanager
+def _working(work: Callable[[], T]) -> "Iterator[tuple[asyncio.Future[T], threading.Thread]]":
+    """What `work` will return, and the thread that does it; it stops at its next step where nobody waits any more."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -330,21 +337,37 @@ async def _for_reader(request: web.Request, work: Callable[[], T]) -> T:
             found, fault = work(), None
         except BaseException as error:
             found, fault = None, error
-        with contextlib.suppress(_Gone, RuntimeError):  # stopped just now, or the app has ended
+        with contextlib.suppress(RuntimeError):  # the app has ended
             loop.call_soon_threadsafe(_settle, done, found, fault)
 
-    thread = threading.Thread(target=begin, daemon=True)
-    while not done.done():
-        if request.transport is None or request.transport.is_closing():
-            done.cancel()
-            if thread.ident is not None:  # raised at the thread's next step
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Gone))
-                await asyncio.to_thread(thread.join)
-            raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
-        if thread.ident is None:
-            thread.start()
-        await asyncio.wait([done], timeout=LOOK_S)
-    return done.result()
+    thread = threading.Thread(target=begin, daemon=True)  # the end of the program does not wait for it
+    thread.start()
+    try:
+        yield done, thread
+    finally:
+        if done.cancel() and thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Gone))
+
+
+async def _in_thread(work: Callable[..., T], *given: object) -> T:
+    with _working(lambda: work(*given)) as (done, _):
+        return await done
+
+
+async def _for_reader(request: web.Request, work: Callable[[], T]) -> T:
+    """Do `work` in a thread while its reader is there."""
+    if not _has_gone(request):
+        with _working(work) as (done, thread):
+            while not done.done() and not _has_gone(request):
+                await asyncio.wait([done], timeout=LOOK_S)
+            if done.done():
+                return done.result()
+        await _in_thread(thread.join)
+    raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
+
+
+def _has_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def _settle(done: "asyncio.Future[Any]", found: Any, fault: BaseException | None) -> None:

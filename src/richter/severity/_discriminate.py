@@ -171,6 +171,7 @@ class _PairInputs:
     on_grid: bool
     max_error_gap: float
     alpha: float
+    worst: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +208,7 @@ class PairStudy:
     paper: Slopes | None
     pairs: tuple[SeverityPair, ...]
     refused: tuple[Refused, ...]
+    worst: float
 
     def joint_law(self, primary: str, rng: np.random.Generator) -> JointTests | None:
         """The law of the claims against one control together; without those whose counts are too small for t."""
@@ -311,10 +313,14 @@ def weigh_pairs(
     max_error_gap: float = 0.05,
     n_resamples: int = 2000,
     level: float = 0.95,
+    worst: float = TOP,
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
 ) -> PairStudy:
-    """The evidence on every pair of conditions (or of all with a `control`), before anything is decided."""
+    """The evidence on every pair of conditions (or of all with a `control`), before anything is decided.
+
+    `worst` is the upper end of the severities' scale.
+    """
     columns = _checked_columns(severity, control)
     on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
     fits: dict[str, BValue | Unestimated] = {}
@@ -331,7 +337,7 @@ def weigh_pairs(
     data = _PairInputs(
         columns=columns, groups=groups, weights=weights, fits=fits,
         adequacy=_fits_at_shared_m_min(fits, named, by_group, n_resamples, level, rng), recipe=recipe,
-        n_resamples=n_resamples, on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
+        n_resamples=n_resamples, on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level, worst=worst,
     )  # fmt: skip
     refused = tuple(
         Refused(
@@ -344,8 +350,9 @@ def weigh_pairs(
     )
     pairs = tuple(mapper(partial(_test_pair, data), list(zip(named, rng.spawn(len(named)), strict=True))))
     return PairStudy(
-        columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
-    )
+        columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused,
+        worst=worst,
+    )  # fmt: skip
 
 
 def _checked_columns(severity: Mapping[str, ArrayLike], control: str | None) -> dict[str, Floats]:
@@ -436,7 +443,7 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
     rates = severe_rate(a, b, groups=groups, weights=weights)
     about = _describe_rates(rates, data)
     dominance = compare_dominance(a, b, groups=groups, weights=weights, level=1 - data.alpha)
-    given = severity_given_error(a, b, groups=groups, weights=weights)
+    given = severity_given_error(a, b, groups=groups, weights=weights, worst=data.worst)
     graver = graver_error(a, b, groups=groups, weights=weights)
     chance = 50 * (1 + graver.estimate)
     means = f"means {given.values[0]:.2f} and {given.values[1]:.2f}"

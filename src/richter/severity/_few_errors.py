@@ -10,6 +10,7 @@ import numpy as np
 from richter._special import stdtrit
 from richter.claims import Evidence
 from richter.records import Interval, counted
+from richter.severity._detectable import Detectable
 from richter.stats import Bools, Floats
 
 MOST_ERRORS = 50  # of a condition, below which errors are permuted
@@ -84,7 +85,14 @@ def permuted_evidence(first: Floats, second: Floats, found: Evidence, *, reach: 
     test = _ErrorTest(
         first[both], second[both], first[wrong_a & ~both], second[wrong_b & ~both], len(first), found.estimate, reach
     )
-    return dataclasses.replace(found, interval=test.interval, p=test.p)
+    assert isinstance(found.detectable, Detectable)
+
+    def half(level: float, times: float, growth: float) -> tuple[float, float]:
+        interval, wider = test.interval(level), growth / math.sqrt(times)
+        return wider * (found.estimate - interval.low), wider * (interval.high - found.estimate)
+
+    detectable = dataclasses.replace(found.detectable, half=half)
+    return dataclasses.replace(found, interval=test.interval, p=test.p, detectable=detectable)
 
 
 @lru_cache(maxsize=4)

@@ -19,6 +19,7 @@ from richter._special import betaincinv, stdtr, stdtrit
 from richter.claims import Evidence, single_draw_error, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
+from richter.severity._detectable import Detectable, SpreadGrowth
 from richter.severity._few_errors import MOST_ERRORS, permuted_evidence, with_shared_contrast
 from richter.severity._grid import TOP
 from richter.stats import Bools, Floats, Indices, clopper_pearson
@@ -85,6 +86,7 @@ def severity_given_error(
     items: ArrayLike | None = None,
     runs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    worst: float = TOP,
 ) -> Evidence:
     """The second condition's mean severity given an error minus the first's; with `at`, the share of errors >= `at`.
 
@@ -96,6 +98,7 @@ def severity_given_error(
     permutation instead (`permuted_evidence`), if these are of more than one severity. Valid where units are a sample of
     what will be asked. Raises `TooFewErrors` without errors.
     `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
+    `worst` is the upper end of the scale.
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
     the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
@@ -107,15 +110,17 @@ def severity_given_error(
     sides = [_condition_side(scores, value, data) for scores in (data.first, data.second)]
     (mean_a, n_a, error_a, rest_a, spread_a), (mean_b, n_b, error_b, rest_b, spread_b) = sides
     total = n_a + n_b
-    reach = 1.0 if at is not None else _widest_difference(data)
+    reach = 1.0 if at is not None else _widest_difference(data, worst)
     rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
+    errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
+    grown = SpreadGrowth(value(errors).astype(np.float64), 1.0 if at is not None else worst, n_a / total)
     if items is not None:
         data, rest, weight = _influence_by_draw(data, value, np.asarray(items).ravel())
     elif runs is not None:
         more = _variance_by_run(data, value, np.asarray(runs).ravel())
     evidence = linearised_evidence(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
-        share=at is not None, more=more,
+        share=at is not None, more=more, growth=grown,
     )  # fmt: skip
     if more is not None:
         return dataclasses.replace(evidence, unit="run", units=more.runs)
@@ -125,13 +130,13 @@ def severity_given_error(
     return with_shared_contrast(data.first, data.second, evidence) if at is None and is_plain else evidence
 
 
-def _widest_difference(data: Paired) -> float:
+def _widest_difference(data: Paired, worst: float) -> float:
     """How far apart two mean severities of errors can be on this scale, whatever part of it was seen.
 
-    It ends at 4, or at the largest seen on another scale, and begins an eighth above 0, or at the least error seen.
+    It ends at the worst, or at the largest seen beyond, and begins an eighth above 0, or at the least error seen.
     """
     errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
-    top = max(float(errors.max()), TOP)
+    top = max(float(errors.max()), worst)
     return top - min(float(errors.min()), top / 8)
 
 
@@ -219,16 +224,16 @@ def influences(
 
 
 def mean_given_error(
-    severity: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+    severity: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None, worst: float = TOP
 ) -> Evidence:
     """One condition's mean severity given an error, as `severity_given_error` estimates it.
 
-    It lies from 0 to 4, or to the largest seen on another scale: one error of severity 1 does not say that none is 4.
+    It lies from 0 to the worst, or to the largest seen beyond: one error of severity 1 does not say that none is 4.
     """
     scores = np.asarray(severity, dtype=np.float64).ravel()
     data = align_pair(scores, scores, groups=groups, weights=weights)
     mean, n, error, rest, few = _condition_side(data.second, lambda s: s, data)
-    top = max(float(np.nanmax(data.second)), TOP)
+    top = max(float(np.nanmax(data.second)), worst)
     evidence = linearised_evidence(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
 
     def interval(level: float) -> Interval:
@@ -339,7 +344,7 @@ def _condition_side(
     return mean, mass, error, rest, (round(off * n), n)
 
 
-def _exact_slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[float, float]:
+def _exact_slack(k: float, n: float, level: float, reach: float, share: bool) -> tuple[float, float]:
     """How far a condition's own value may lie below and above its estimate, k of n errors being off the rest.
 
     Of a share, Jeffreys' limits; of a mean, as if all errors off the commonest level that the exact upper limit allows
@@ -363,6 +368,13 @@ class _VariancePart:
     linear: float = 0.0
     square: float = 0.0
 
+    def of(self, more: float) -> "_VariancePart":
+        """That of so many times as many units."""
+        freedom = (self.freedom + 1) * more - 1
+        return _VariancePart(
+            freedom=freedom, constant=self.constant / more, linear=self.linear / more, square=self.square / more
+        )
+
 
 def linearised_evidence(
     data: Paired,
@@ -377,30 +389,37 @@ def linearised_evidence(
     null: bool = False,
     share: bool = False,
     more: _Crossed | None = None,
+    growth: SpreadGrowth | None = None,
 ) -> Evidence:
     """Evidence from units' residuals and weights: V(d) = A + 2 B d + C d^2, d the distance of estimate and null.
 
     `null`: residuals are taken about what the null expects (B and C above 0). `few`: of each condition the errors off
     the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity, and `moved` is what one
     error may change of its mean (else `reach`). `more` is what else varies (runs crossed with the units): its variance
-    is added, each part at the t of its own degrees of freedom.
+    is added, each part at the t of its own degrees of freedom. `growth`: how the standard error grows with a true
+    difference, for sizes.
     """
     parts = _variance_parts(rest, weight, more, null=null)
-    freedom = parts[0].freedom
+    freedom, units = parts[0].freedom, int((weight > 0).sum())
+    error = math.sqrt(sum(part.constant for part in parts))
     sparse = _is_sparse(rest, few, share=share)
     method = "linearised t by unit" + (" and MOVER of exact limits" if sparse else "")
 
-    def interval(level: float) -> Interval:
-        low, high = -reach, reach
-        if freedom >= MIN_DEGREES_OF_FREEDOM:
-            below, above = _distances(parts, level)
-            low, high = max(low, estimate - below), min(high, estimate + above)
-        if sparse:
+    def distances(level: float, more_units: float = 1.0, growth: float = 1.0) -> tuple[float, float]:
+        """How far the limits lie below and above the estimate, of so many times as many units that vary more."""
+        below, above = math.inf, math.inf
+        if freedom * more_units >= MIN_DEGREES_OF_FREEDOM:
+            below, above = (growth * far for far in _distances([part.of(more_units) for part in parts], level))
+        if sparse and _is_sparse(rest, few, share=share, more_units=more_units):
             far = reach if moved is None else moved
-            both = [_exact_slack(k, n, level, far, share) for k, n in few[::-1]]
+            both = [_exact_slack(k * more_units, n * more_units, level, far, share) for k, n in few[::-1]]
             (low_b, high_b), (low_a, high_a) = (*both, (0.0, 0.0))[:2]
-            low = max(min(low, estimate - math.hypot(low_b, high_a)), -reach)
-            high = min(max(high, estimate + math.hypot(high_b, low_a)), reach)
+            below, above = max(below, math.hypot(low_b, high_a)), max(above, math.hypot(high_b, low_a))
+        return below, above
+
+    def interval(level: float) -> Interval:
+        below, above = distances(level)
+        low, high = max(estimate - below, -reach), min(estimate + above, reach)
         return Interval(low=low, high=high, level=level, method=method)
 
     def p(value: float) -> float:
@@ -417,8 +436,9 @@ def linearised_evidence(
         )
     return Evidence(
         estimate=estimate, interval=interval, p=None if sparse or more is not None else p, values=values,
-        n=len(data.first), units=int((weight > 0).sum()), unit=data.kind,
-        standard_error=math.sqrt(sum(part.constant for part in parts)), notes=tuple(notes),
+        n=len(data.first), units=units, unit=data.kind, standard_error=error,
+        detectable=Detectable(half=distances, error=error, freedom=freedom, units=units, growth=growth),
+        notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -437,10 +457,10 @@ def _variance_parts(rest: Floats, weight: Floats, more: _Crossed | None, *, null
     return [units, _VariancePart(freedom=more.freedom, constant=more.variance)]
 
 
-def _is_sparse(rest: Floats, few: tuple[tuple[int, int], ...], *, share: bool) -> bool:
+def _is_sparse(rest: Floats, few: tuple[tuple[int, int], ...], *, share: bool, more_units: float = 1.0) -> bool:
     """Whether so few errors lie off the commonest value that t alone claims falsely."""
-    least = min((min(k, n - k) if share else k for k, n in few), default=MIN_COUNTS_FOR_T)
-    return least < MIN_COUNTS_FOR_T or (bool(few) and int(np.count_nonzero(rest)) < MIN_COUNTS_FOR_T)
+    least = more_units * min((min(k, n - k) if share else k for k, n in few), default=MIN_COUNTS_FOR_T)
+    return least < MIN_COUNTS_FOR_T or (bool(few) and more_units * int(np.count_nonzero(rest)) < MIN_COUNTS_FOR_T)
 
 
 def _distances(parts: list[_VariancePart], level: float) -> tuple[float, float]:

@@ -131,7 +131,7 @@ def summarise_study(
         weight = None if weights is None else weights[name]
         unit = None if groups is None else groups[rated]
         rate = rate_evidence(severity[rated] > 0, unit, weight=None if weight is None else weight[rated])
-        mean = mean_given_error(severity, groups=groups, weights=weight) if errors else None
+        mean = mean_given_error(severity, groups=groups, weights=weight, worst=pairs.worst) if errors else None
         families: FamilyComparison | None = None
         more: dict[str, Any] = {"slope": None, "rates": None}
         if on_grid:

@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 MIN_EVENTS = 10  # labelled units of a stratum off either end of the scale below which errors are rare in it ..
-MIN_GRADED_EVENTS = 5  # .. and as many where labels have levels between the ends: residuals then say more than counts
+MIN_FREQUENT_EVENTS = 5  # .. and as many where labels have levels between the ends, or where they are ..
+FREQUENT = 1 / 7  # .. so large a share of labels that had one chance and a unit each: few, but not rare
 UNSEEN_AT_END = 0.1  # of labels that a stratum has not shown lie at the scale's end, others as far off as residuals
 MIN_DISAGREEMENTS = 10  # labels unlike the judge's score below which residuals say too little
 UNSEEN_DISAGREEMENT = 0.5  # of the scale, by one label, that is then added to the error
@@ -110,9 +111,10 @@ def correct_by_labels(
     answers of one chance are a stratum where each has 5 labels, else labels weigh 1 / chance.
 
     A stratum with fewer than 10 labelled units off either end of [low, high] is cut further by the judge's score; its
-    estimate is that of its parts, each with limits of its own (`pool_interval`). Where labels have levels between the
-    ends, 5 units are enough. Where one has fewer, all keep the regression, and each has limits of its own as well: of
-    labels y' = fitted mean + r / (1 - h) and of one not seen, as far off as the residuals of all strata (`_unseen`).
+    estimate is that of its parts, each with limits of its own (`pool_interval`). 5 units are enough where they are one
+    in seven of the labels, and these had one chance and a unit each; and where labels have levels between the ends.
+    Where a stratum of such levels has fewer, all keep the regression, and each has limits of its own as well: of labels
+    y' = fitted mean + r / (1 - h) and of one not seen, as far off as the residuals of all strata (`_unseen`).
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     check_labels(y, f, low, high)
@@ -189,11 +191,15 @@ class _Drawn:
     def rare_strata(self) -> Bools:
         """Of every stratum whether too few of its labelled units lie off either end of the scale for a regression."""
         strata = int(self.code.max()) + 1
-        least = MIN_GRADED_EVENTS if self.is_graded else MIN_EVENTS
+        labels = np.bincount(self.code[self.known], minlength=strata)
+        units, stands = self.unit[self.known], self.stands[self.known]
+        are_alike = len(np.unique(units)) == len(units) and bool(np.ptp(stands) == 0)
         rare = np.zeros(strata, dtype=bool)
         for off in (self.y > self.low, self.y < self.high):
             events = np.unique(np.column_stack([self.code[off], self.unit[off]]), axis=0)[:, 0]
-            rare |= np.bincount(events, minlength=strata) < least
+            number = np.bincount(events, minlength=strata)
+            is_frequent = self.is_graded | (are_alike & (number >= FREQUENT * labels))
+            rare |= number < np.where(is_frequent, MIN_FREQUENT_EVENTS, MIN_EVENTS)
         return rare
 
 
@@ -379,11 +385,18 @@ def _reach(one: LabelCorrection, tail: float, *, side: Side) -> tuple[float, flo
     """The squared distances of one condition's limits from its estimate, below and above, from labels alone."""
     t = float(stdtrit(max(one.freedom, 1.0), 1 - tail))
     extra = one.floor if one.needs_floor or side == "exact" else 0.0
-    regular = t**2 * (_label_variance([_only(one, ~one.is_rare)]) + extra)
-    if one.pool is None:
-        return regular, regular
-    below, above = _reach_of_rare(one, one.pool, tail, side)
-    return below + regular, above + regular
+    own = _only(one, ~one.is_rare)
+    variance, skewed = _label_variance([own]) + extra, 0.0 if side == "both" else _skewness(own.labelled)
+    regular = [variance * (t + max(sign * skewed, 0.0) * (2 * t**2 + 1) / 6) ** 2 for sign in (-1, 1)]
+    if one.pool is not None:
+        regular = [a + b for a, b in zip(regular, _reach_of_rare(one, one.pool, tail, side), strict=True)]
+    return regular[0], regular[1]
+
+
+def _skewness(influence: Floats) -> float:
+    """The skewness of a sum of influences: few large ones on one side are missed more often than they are seen."""
+    square = float(np.sum(influence**2))
+    return float(np.sum(influence**3)) / square**1.5 if square > 0 else 0.0
 
 
 def _reach_of_rare(one: LabelCorrection, pool: LabelledPool, tail: float, side: Side) -> tuple[float, float]:

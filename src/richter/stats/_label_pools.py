@@ -20,6 +20,8 @@ Side = Literal["both", "exact", "lower", "upper"]
 MIN_LABELS = 2  # labels without which nothing is said
 MIN_LABELS_PER_PART = 5  # labels that a part of a random sample has at least
 MAX_PARTS = 5  # parts into which a random sample is cut at most
+MORE_AT_END = 1 / 9  # of unseen labels that do not lie at the end a requirement's limit takes there too: 10% become 20%
+END = np.array([[[0.0], [1.0]]])  # of the scale, below and above
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ def pool_of_parts(
     n = np.where(known, of**2 / np.where(known, total(stands**2, labelled), 1.0), 0.0)
     return LabelledPool(
         low=low, high=high, part=part, share=mass / np.sum(mass), size=size, count=count, n=n, mean=mean, square=square,
-        unseen=np.array([[[0.0], [1.0]]] * 2).repeat(parts, axis=2),
+        unseen=END.repeat(2, axis=0).repeat(parts, axis=2),
         judge_only=float(np.average(f, weights=counts_for)),
     )  # fmt: skip
 
@@ -171,7 +173,7 @@ def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, 
 
     Limits are those of a Beta on [low, high] with the mean and variance that labels and `unseen` ones have: where these
     lie at the ends, half a one at either is Jeffreys' interval for a rate, a whole one at the far end Clopper and
-    Pearson's.
+    Pearson's. Of labels that are taken to lie as far off as residuals, a requirement's limit puts more at the end.
     """
     scale = (pool.high - pool.low) or 1.0
     mean = (pool.mean - pool.low) / scale
@@ -179,9 +181,10 @@ def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, 
     for q, ends in ((tail, (1.0, 0.0)), (1 - tail, (0.0, 1.0))):
         bottom, top = (0.5, 0.5) if side == "both" and pool.takes_halves else ends
         total = pool.n + bottom + top
+        unseen = pool.unseen if side == "both" else (1 - MORE_AT_END) * pool.unseen + MORE_AT_END * END
         centre, square = (
             (pool.n * own + bottom * lower + top * higher) / total
-            for own, (lower, higher) in zip((mean, pool.square), pool.unseen, strict=True)
+            for own, (lower, higher) in zip((mean, pool.square), unseen, strict=True)
         )
         spread = np.maximum(square - centre**2, 1e-12) / (total + 1)
         weight = np.maximum(centre * (1 - centre) / spread - 1, 1e-9)

@@ -1,6 +1,7 @@
 """A run's tables in one SQLite file: one writer at a time, readers beside it."""
 
 import contextlib
+import math
 import os
 import re
 import shlex
@@ -266,6 +267,11 @@ class SqliteDatabase:
         """Raise before a call is paid for whose answer the disk could not take."""
         self._check_there()
         with contextlib.suppress(OSError):
+            if (room := self._room_in_files()) < LEAST_FREE + RESERVE:
+                raise StorageError(
+                    f"{self.path} may grow by {room // 2**20} MB only: this process may write no larger files.",
+                    remedy="Nothing more was asked: raise the limit (ulimit -f unlimited) and run the command again.",
+                )
             free, needed = shutil.disk_usage(self.path.parent).free, LEAST_FREE
             if not self._has_reserve:
                 needed += RESERVE
@@ -275,6 +281,18 @@ class SqliteDatabase:
                     f"The disk that holds {self.path} has {free // 2**20} MB left; an answer might not be kept.",
                     remedy=f"Nothing more was asked: free at least {needed // 2**20} MB and run the command again.",
                 )
+
+    def _room_in_files(self) -> float:
+        """By how many bytes the ledger and the file beside it may grow before the system's limit of a file's size."""
+        try:
+            import resource
+        except ImportError:  # Windows has no such limit
+            return math.inf
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        if limit == resource.RLIM_INFINITY:
+            return math.inf
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return limit - max(file.stat().st_size for file in files if file.exists())
 
     def _free_reserve(self) -> bool:
         """Give up the room that was reserved; False where there is none."""
@@ -328,10 +346,18 @@ def _reserve(folder: Path) -> bool:
 
 
 def ensure_inside(path: Path, folder: Path) -> Path:
-    """The path; raises where a link makes it lead out of the folder, whose owner may be a stranger."""
+    """The path; raises where a link makes it lead out of the folder, whose owner may be a stranger.
+
+    A file with two names may lie outside as well, and SQLite can damage a ledger that is written under two names.
+    """
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(
             f"{path} is a link that leads out of the run.", remedy="Put the file itself there, or remove the link."
+        )
+    if path.is_file() and path.stat().st_nlink > 1:
+        copy = f"cp -r {shlex.quote(str(folder))} COPY"
+        raise InputError(
+            f"{path} has a second name (a hard link), which may lead out of the run.", remedy=f"Copy it: {copy}"
         )
     return path
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.tables._dates import *
     from richter.tables._graded_answers import *
     from richter.tables._keep import *
     from richter.tables._read import *

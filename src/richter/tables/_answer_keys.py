@@ -11,6 +11,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import hinted_fields
 from richter.records import Note, counted, printable
+from richter.tables._dates import dates_of
 from richter.tables._shapes import ORDER
 from richter.tables._tables import KEY, RATERS_APART, ReadOptions
 from richter.tables._words import (
@@ -211,6 +212,11 @@ def _repeated_error(
     own = rows.filter(item=item, condition=condition, draw=draw)
     where = f" under {brief(condition)!r}" if "condition" in place else ""
     keys = [rows["item"], rows["condition"], rows["draw"]]
+    if series := _describe_dates(frame, rows):
+        return InputError(
+            f"{what}: item {brief(item)!r} has {len(own)} rows{where}, of several dates.",
+            remedy=f"{series} If they are repeats of one state: --map draw=order.",
+        )
     few = [c for c in _telling_columns(frame, place) if 1 < frame[c].n_unique() <= MAX_APART]
     apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
     if apart:
@@ -233,6 +239,14 @@ def _repeated_error(
     )
 
 
+def _describe_dates(frame: pl.DataFrame, rows: pl.DataFrame) -> str:
+    """How to follow one model over the dates that tell its rows apart; empty where no column has several dates."""
+    dated = dates_of(frame)
+    if dated is None or rows.select(KEY).n_unique() == pl.DataFrame([*rows.select(KEY), dated[1]]).n_unique():
+        return ""
+    return f"One model over time is followed by richter watch FILE --date {shlex.quote(dated[0])}."
+
+
 def _telling_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
     """The columns that may tell several rows of an answer apart: free ones, and what is a question by name alone."""
     return [c for c in frame.columns if c not in {own for field, own in place.items() if field != "prompt"}]
@@ -244,7 +258,7 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
     tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
     """
-    if "value" not in rows.columns:
+    if "value" not in rows.columns or _describe_dates(frame, rows):
         return 0
     each = rows.group_by("item", "condition").agg(pl.len(), pl.col("value").n_unique().alias("values"))
     count = int(each["len"][0])
@@ -299,12 +313,13 @@ def read_scores(
     _refuse_letters(words if by_code is None else _words(cells), codes)
     declined = [cell for cell, word in words.items() if word in DECLINED] if _has_grade(words, rest) else []
     statuses = status_cells(words, rest)
-    _note_words(rest, declined, statuses, notes)
     unknown = _unknown_cells(words, rest, {*declined, *statuses})
     settled = [*declined, *statuses, *unknown]
     open_cells = rest if not settled else rest.set(rest.is_in(settled), None)
     values = to_numbers(frame.with_columns(open_cells.alias(column)), column, "score", what, place, notes)
-    is_declined = rest.is_in(declined).fill_null(value=False) if declined else None
+    is_right_or_wrong = not (values > 1).any()  # on a rating's scale who gives no rating says nothing of the answer
+    _note_words(rest, declined, statuses, notes, is_right_or_wrong=is_right_or_wrong)
+    is_declined = rest.is_in(declined).fill_null(value=False) if declined and is_right_or_wrong else None
     if is_declined is not None:
         values = values.set(is_declined, 0.0)
     return ScoreCells(
@@ -370,11 +385,17 @@ def _unknown_cells(words: Mapping[str, str], cells: pl.Series, settled: Collecti
     return unknown if len(unknown) <= MAX_UNKNOWN and is_rare and _has_grade(words, cells) else []
 
 
-def _note_words(cells: pl.Series, declined: Collection[str], statuses: Collection[str], notes: list[str]) -> None:
+def _note_words(
+    cells: pl.Series, declined: Collection[str], statuses: Collection[str], notes: list[str], *, is_right_or_wrong: bool
+) -> None:
     """Say how many cells hold words for no answer or for the end of a call, and what they count as."""
     for cell in declined:
-        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=missing')} leaves them out"
-        notes.append(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} count as not right ({settle})")
+        word, number = brief(cell.strip()), f"{(cells == cell).sum():,}"
+        if is_right_or_wrong:
+            settle = f"--grade {shlex.quote(f'{word}=missing')} leaves them out"
+            notes.append(f"{number} graded {word!r} count as not right ({settle})")
+        else:
+            notes.append(f"{number} graded {word!r} have no grade (--grade {shlex.quote(f'{word}=NUMBER')} says one)")
     note_statuses(cells, statuses, "", notes)
 
 

@@ -1,5 +1,6 @@
 """A table whose columns have roles into answers, scores and ratings."""
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
@@ -107,7 +108,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         groupings=_groupings(frame, keys["item"], place),
         reading=with_ranks(
             reading_of(
-                table,
+                _without_idle(table),
                 {} if scores is None else scores.inferred,
                 options,
                 what,
@@ -608,6 +609,12 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
     rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c) and _tells(frame[c])]
     runs = [place[f] for f in ("draw", "run") if place.get(f) in frame.columns]
     return [c for c in rest if not any(_numbers_alike(frame, c, run) for run in runs)]
+
+
+def _without_idle(table: RoledTable) -> RoledTable:
+    """The table as it is read: a column that changes nothing plays no part."""
+    idle = _idle_fields(table.frame, table.place)
+    return dataclasses.replace(table, place={f: c for f, c in table.place.items() if f not in idle})
 
 
 def _tells(column: pl.Series) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.claims import METRICS
 from richter.errors import InputError
-from richter.records import Item, Note
+from richter.records import Item, Note, RatingKind
 from richter.tables._part import GROUPINGS, Part
 from richter.tables._tables import KEY, Dataset, ReadOptions
 
@@ -22,8 +22,9 @@ ANSWER_COLUMNS = ("run", "group_2", "human", "inclusion", "layer", "shown_first"
 class KeptFacts(msgspec.Struct, omit_defaults=True):
     """Who graded by which score, on what scale, which measures there are, and the notes of reading with their kinds.
 
-    `real`: the scale has no known ends. `asked`: the texts of questions that a condition has otherwise than the run's
-    items. `answers`: the columns of answers, and a row for each that has a value: its key and the values.
+    `real`: the scale has no known ends. `ratings`: whose severities count, where somebody said it. `asked`: the texts
+    of questions that a condition has otherwise than the run's items. `answers`: the columns of answers, and a row for
+    each that has a value: its key and the values.
     """
 
     score: str = ""
@@ -31,6 +32,7 @@ class KeptFacts(msgspec.Struct, omit_defaults=True):
     scale: tuple[float, float] | None = None
     better: Literal["higher", "lower"] | None = None
     real: bool = False
+    ratings: RatingKind | None = None
     graded_by: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     is_confirmed: bool = True
@@ -45,7 +47,8 @@ def facts_of(tables: Dataset) -> KeptFacts:
     main = tables.scores.head(1).to_dicts()
     facts = KeptFacts(
         score=", ".join(tables.scored_by), graded_by=tables.graded_by, measures=tables.measures,
-        is_confirmed=tables.is_confirmed, notes=[(str(note), getattr(note, "kind", "")) for note in tables.notes],
+        is_confirmed=tables.is_confirmed, ratings=tables.reading.ratings,
+        notes=[(str(note), getattr(note, "kind", "")) for note in tables.notes],
     )  # fmt: skip
     if main and tables.scored_by:
         row = METRICS.get(tables.metric or "")
@@ -92,9 +95,10 @@ def restore_facts(part: Part, facts: KeptFacts) -> Part:
     part.notes += [Note(text, kind) if kind else text for text, kind in facts.notes if text not in part.notes]
     part.is_confirmed &= facts.is_confirmed
     part.graded_by, part.measures = facts.graded_by, facts.measures
+    part.kept = dataclasses.replace(part.kept, ratings=facts.ratings)
     if facts.score:
         part.score, part.measure, part.endless = facts.score, facts.measure, facts.real
-        part.kept = ReadOptions(scale=facts.scale, better=facts.better)
+        part.kept = ReadOptions(scale=facts.scale, better=facts.better, ratings=facts.ratings)
     if facts.asked:
         part.asked = {
             name: {

@@ -25,8 +25,8 @@ from richter.tables._tables import (
     Dataset,
     ReadOptions,
     counting_kind,
-    decisions_of,
     order_of_answers,
+    severity_of,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
 from richter.words import describe_look_alike, describe_settings
@@ -56,10 +56,10 @@ class Part:
 
     `measure`: the measure whose row names the column of the main score, so that it counts under that name only.
     `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
-    of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
-    direction with which a run was imported. `groupings`: what each column that may group items says of them, the
-    likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
-    changed claims and are not used. `measures`: names of further scores of a table. `asked`: the questions of each
+    of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale, the direction
+    and the kind of ratings with which a run was imported. `groupings`: what each column that may group items says of
+    them, the likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if
+    they changed claims and are not used. `measures`: names of further scores of a table. `asked`: the questions of each
     condition, where one id has several texts.
     `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed. `steps` are those of agents'
     runs, None where there are none.
@@ -193,12 +193,15 @@ def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
 
 
 def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:
-    """The options with the scale and direction that all parts know of themselves, where the user states neither."""
-    kept = {(part.kept.scale, part.kept.better) for part in parts}
-    if options.scale is not None or options.better is not None or len(kept) != 1:
-        return options
-    scale, better = kept.pop()
-    return dataclasses.replace(options, scale=scale, better=better)
+    """The options with the scale and direction, and whose ratings count, that all parts know of themselves.
+
+    What the user states goes before: a scale or a direction for both.
+    """
+    scales, ratings = {(part.kept.scale, part.kept.better) for part in parts}, {part.kept.ratings for part in parts}
+    if options.scale is None and options.better is None and len(scales) == 1:
+        scale, better = scales.pop()
+        options = dataclasses.replace(options, scale=scale, better=better)
+    return options if options.ratings or len(ratings) > 1 else dataclasses.replace(options, ratings=ratings.pop())
 
 
 def _conditions(answers: pl.DataFrame, parts: Sequence[Part]) -> tuple[str, ...]:
@@ -495,7 +498,7 @@ def _graded_by_severity(tables: Dataset) -> tuple[pl.DataFrame, bool]:
     bare = [name for name in tables.conditions if name not in graded]
     if not bare:
         return answers, False
-    right = decisions_of(tables, pl.col("severity") == 0).rename({"value": "right"})
+    right = severity_of(tables).select(*KEY, (pl.col("severity") == 0).cast(pl.Float64).alias("right"))
     joined = answers.join(right, on=KEY, how="left", maintain_order="left")
     value = pl.when(pl.col("condition").is_in(bare)).then("right").otherwise("value")
     return joined.with_columns(value.alias("value")).drop("right"), not graded

@@ -140,7 +140,7 @@ def _of_source(part: Part, given: Source, source: Source, options: ReadOptions) 
     if is_frame(given):
         return part
     if options.scale is not None or options.better is not None:
-        part.kept = ReadOptions(scale=options.scale, better=options.better)
+        part.kept = dataclasses.replace(part.kept, scale=options.scale, better=options.better)
     if part.reading is not None and str(given) != str(source):
         part.reading = dataclasses.replace(part.reading, source=str(named_source(given)[1]))
     return part

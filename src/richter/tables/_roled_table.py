@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -21,10 +22,11 @@ from richter.interop import (
 )
 from richter.records import counted, of_kind
 from richter.tables._answer_keys import MAX_WORDS, PLAIN_NUMBER, PLAIN_WORDS
+from richter.tables._dates import dates_of
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import LAYOUT, ORDER
-from richter.tables._tables import ReadOptions
+from richter.tables._tables import RATERS_APART, ReadOptions
 from richter.tables._words import (
     DECLINED,
     MISSING,
@@ -340,7 +342,7 @@ def _unused_columns(table: RoledTable, also_used: Sequence[str]) -> tuple[str, .
 
 def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) -> list[Role]:
     """What the steps of layout do, and the conditions that they make, as a person would say it."""
-    told = of_kind(table.notes, LAYOUT)
+    told = [*of_kind(table.notes, LAYOUT), *of_kind(table.notes, RATERS_APART)]
     roles = [Role(field="layout", shown=note, is_known=is_known) for note in told]
     if len(told) < len(steps):
         roles.append(Role(field="layout", shown=", ".join(steps), is_known=is_known))
@@ -410,6 +412,8 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:
         shown = ", ".join(brief(value) for value in values)
+    if field == "condition" and column in (dates_of(frame) or ()):
+        shown += f"; to follow one model over time: richter watch FILE --date {shlex.quote(column)}"
     return Role(field=field, shown=f'column "{brief(column)}" ({shown})', is_known=is_known)
 
 

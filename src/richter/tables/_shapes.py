@@ -15,6 +15,7 @@ import polars as pl
 
 from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, plain_name, rater_of
 from richter.records import Note, printable
+from richter.tables._tables import RATERS_APART
 from richter.tables._words import (
     SPREADS,
     TOTALS,
@@ -278,7 +279,8 @@ def _raters_as_draws(
     if "condition" in known_fields(rest):
         settle = f"{map_option('score', own[0])} reads one"
     shown = ", ".join(brief(c) for c in own)
-    notes.append(_step(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})"))
+    text = f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})"
+    notes.append(Note(text, RATERS_APART))
     return pl.concat(parts, how="vertical_relaxed"), {"score": VALUE, "draw": DRAW}
 
 
@@ -432,7 +434,7 @@ def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tup
         return None
     if any(rater_of(b).word for b in twos):
         shown = ", ".join(printable(b, limit=30) for b in twos)
-        notes.append(_step(f"{shown} rate the same answers: an answer's score is the mean of theirs"))
+        notes.append(Note(f"{shown} rate the same answers: an answer's score is the mean of theirs", RATERS_APART))
     return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
 
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, printable
+from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
+from richter.tables._words import USUAL_ENDS
 
 if TYPE_CHECKING:
     from richter.severity import Scores
@@ -162,6 +163,23 @@ class Dataset:
         if len(self.scores):
             return str(self.scores["metric"][0])
         return "mean_severity" if self.counting else None
+
+    @property
+    def has_raters(self) -> bool:
+        """Whether several rows of an answer are its raters, and no repeats."""
+        return bool(of_kind(self.notes, RATERS_APART))
+
+    @functools.cached_property
+    def worst_severity(self) -> float:
+        """The upper end of the severities' scale: 4, or the usual end that holds all of another scale."""
+        most = float((self.whole or self).ratings["severity"].max() or 0.0)  # type: ignore[arg-type]
+        return next((end for end in (METRICS["mean_severity"].high or 0.0, *USUAL_ENDS) if most <= end), most)
+
+    def on_scale(self, row: Metric) -> Metric:
+        """A measure's row; of severities with the end that their scale has in these data."""
+        if row.source != "severity" or row.kind != "ordinal":
+            return row
+        return dataclasses.replace(row, high=self.worst_severity)
 
     @functools.cached_property
     def has_texts(self) -> bool:
@@ -308,33 +326,31 @@ def severity_of(tables: Dataset) -> pl.DataFrame:
     It is the median over the raters of the kind that counts (of two raters, their mean): the kind named by `ratings`,
     else a table's own column, else the kind that rated most answers (of equals people, judges, rules). Kinds never
     mix. A rater who gave no severity does not count.
+
+    Right or wrong, and severe or not, is decided by each rater, and most decide. Where the two ratings in the middle of
+    an even number differ in that, the item's own rater says which of them holds: the one whose place among its
+    raters by name the CRC-32 of its id names, for all conditions alike. So two raters find as many errors as one does
+    on average, whichever measure asks; by the mean of two, each flag of either would be an error.
     """
     rows = tables.ratings.filter(pl.col("kind") == (tables.counting or ""), pl.col("severity").is_not_null())
     if rows["rater"].n_unique() <= 1:  # one row an answer already
         return rows.select(*KEY, "severity", pl.lit(1, dtype=pl.UInt32).alias("raters"))
-    return rows.group_by(KEY, maintain_order=True).agg(pl.col("severity").median(), pl.len().alias("raters"))
-
-
-def decisions_of(tables: Dataset, says: pl.Expr) -> pl.DataFrame:
-    """The vote on every rated answer: item, condition, draw, value (1 where more raters say so than not).
-
-    `says` is what one rater's severity says. Of even votes the item's own rater decides: the one whose place among its
-    raters by name the CRC-32 of its id names, for all conditions alike. So two raters flag as often as one does on
-    average; "any of the two" would flag more.
-    """
-    rows = tables.ratings.filter(pl.col("kind") == (tables.counting or ""), pl.col("severity").is_not_null())
-    rows = rows.select(*KEY, "rater", says.cast(pl.Float64).alias("value"))
-    if rows["rater"].n_unique() <= 1:
-        return rows.drop("rater")
-    turn = pl.DataFrame({"item": rows["item"].unique().to_list()})
-    turn = turn.with_columns(pl.Series("turn", [crc32(item.encode()) for item in turn["item"]], dtype=pl.Int64))
-    votes = rows.sort("rater", maintain_order=True).group_by(KEY, maintain_order=True).agg("value")
-    votes = votes.join(turn, on="item", how="left", maintain_order="left")
-    share = pl.col("value").list.mean()
-    own = pl.col("value").list.get(pl.col("turn") % pl.col("value").list.len())
-    value = pl.when(share == 0.5).then(own).otherwise((share > 0.5).cast(pl.Float64))
-    voted = votes.select(*KEY, value.alias("value"))
-    return severity_of(tables).select(KEY).join(voted, on=KEY, how="left", maintain_order="left")
+    items = rows["item"].unique().to_list()
+    turn = pl.DataFrame({"item": items, "turn": [crc32(item.encode()) for item in items]})
+    rated = rows.group_by(KEY, maintain_order=True).agg(pl.col("severity").sort_by("rater", maintain_order=True))
+    rated = rated.join(turn, on="item", how="left", maintain_order="left")
+    given, order = pl.col("severity"), pl.col("severity").list.sort()
+    rated = rated.select(
+        *KEY,
+        given.list.len().alias("raters"),
+        given.list.get(pl.col("turn") % given.list.len()).alias("own"),
+        order.list.get((given.list.len() - 1) // 2).alias("low"),
+        order.list.get(given.list.len() // 2).alias("high"),
+    )
+    low, high = pl.col("low"), pl.col("high")
+    is_even = ((low == 0) & (high > 0)) | ((low < CATASTROPHIC) & (high >= CATASTROPHIC))
+    named = pl.when(pl.col("own") >= high).then(high).otherwise(low)
+    return rated.select(*KEY, pl.when(is_even).then(named).otherwise((low + high) / 2).alias("severity"), "raters")
 
 
 def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str, *, has_labelled_grades: bool) -> str | None:
@@ -550,6 +566,7 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
     if metric is not None and metric.source == "severity":
+        metric = tables.on_scale(metric)
         return _severity_rows(tables, metric), metric
     if metric is not None and metric.source == "failure":
         return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
@@ -572,8 +589,6 @@ def _severity_rows(tables: Dataset, metric: Metric) -> pl.DataFrame:
         # right or wrong is all that is known of every answer: labels say how severe either is
         wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
         return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value"))
-    if metric.at is not None and metric.estimator == "mean":
-        return decisions_of(tables, _of_severity(metric))
     return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value"))
 
 

@@ -82,7 +82,7 @@ class NamedData:
     """How a command names data: the files or the run with how they are read (`again`), and the models that are meant.
 
     `options` holds what the user stated beyond the defaults: what is vouched for, margins by measure, the level.
-    `has_texts`: people can read the answers.
+    `has_texts`: people can read the answers. `has_raters`: several rated each answer, so that it has no repeats.
     """
 
     again: str = "FILE"
@@ -90,6 +90,7 @@ class NamedData:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_run: bool = False
     has_texts: bool = True
+    has_raters: bool = False
 
     @property
     def asked(self) -> str:
@@ -161,7 +162,7 @@ def _needs_labels(main: Sequence[Claim], waiting: Sequence[Claim]) -> bool:
 
 def _describe_more_questions(waiting: Sequence[Claim], data: NamedData, *, n_pairs: int) -> str:
     """How to settle an inconclusive pair: the only one, or of several the best two that can't be told apart."""
-    ways = "add questions, or run each one several times"
+    ways = "add questions" + ", or run each one several times" * (not data.has_raters)
     tried = data.options.get("tried", 1)  # as many attempts divide the level as so many pairs
     data = dataclasses.replace(data, options={name: x for name, x in data.options.items() if name != "tried"})
     n_tests = tried * (_pairs_left(waiting[0], len(waiting), n_pairs) if n_pairs > 1 else 1)

@@ -86,12 +86,15 @@ UNCHECKED = {  # why the order of answers cannot be checked by grades
     "possibly near chance": "the grades are possibly near chance",
     "habits": "some agree less than by chance, as with habits of position",
 }
-LACKING = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}  # why a grade is missing
+LACKING = {  # why a grade is missing, or why one that is does not count
+    "failed": "failed calls", "ungraded": "not graded", "absent": "absent", "both": "where the other has none either",
+}  # fmt: skip
 
 
 def describe_lacking(name: str, kinds: Mapping[str, int]) -> str:
     """How many grades a condition lacks, and why: 'new lacks 30 grades (30 not graded)'."""
-    parts = ", ".join(f"{n:,} {LACKING[kind]}" for kind, n in kinds.items() if n)
+    named = LACKING | ({"failed": "failed call"} if kinds.get("failed") == 1 else {})
+    parts = ", ".join(f"{n:,} {named[kind]}" for kind, n in kinds.items() if n)
     return f"{name} lacks {counted(sum(kinds.values()), 'grade')} ({parts})"
 
 

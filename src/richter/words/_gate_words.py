@@ -82,19 +82,23 @@ def describe_gate_next(
     outcome: Verdict,
     is_judge_only: bool,
     obstacles: Sequence[str],
-    again: str,
-    has_texts: bool = True,
+    data: NamedData,
+    is_pair: bool,
 ) -> str:
-    """The one thing to do after a gate; `again` names the data, and is empty where no command can read them."""
+    """The one thing to do after a gate; without a command where none can read the data.
+
+    `is_pair`: the data hold both that are compared, so that a size can be told from them.
+    """
     if outcome is Verdict.VERIFIED:
         return "Next: you can merge. This gate asks for nothing else."
     if outcome is Verdict.REFUTED:
-        return f"Next: do not merge. See what broke{_command('report', again, '-o page.html')}"
-    check = NamedData(again=again, has_texts=has_texts).describe_check() if is_judge_only else ""
-    return f"Next: do not merge yet. {_describe_open_step(claims, check, obstacles, again)}"
+        return f"Next: do not merge. See what broke{_command('report', data, '-o page.html')}"
+    check = data.describe_check() if is_judge_only else ""
+    size = _command("size", data) if is_pair else "."
+    return f"Next: do not merge yet. {_describe_open_step(claims, check, obstacles, size)}"
 
 
-def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence[str], again: str) -> str:
+def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence[str], size: str) -> str:
     """What would settle a gate that neither passes nor fails."""
     waiting = [claim for claim in claims if claim.verdict is not Verdict.VERIFIED]
     if obstacles and not waiting:
@@ -109,17 +113,22 @@ def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence
         return f"Ask the {lacking:,} missing questions again. If right or wrong has no part in why: --missing at-random"
     if labels := max((claim.labels for claim in waiting), default=0):
         return f"Label more answers by hand: the limit rests on {labels:,} labels."
+    return _describe_more(waiting, size)
+
+
+def _describe_more(waiting: Sequence[Claim], size: str) -> str:
+    """How many questions would settle the claims that wait."""
     needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]
     if not needed:
-        return f"Add questions{_command('size', again)}"
+        return f"Add questions{size}"
     most = max(needed, key=lambda claim: claim.needed or 0)
     total = count_units(round_up_to_two_figures(most.needed or 0), most.unit)
-    return f"Add questions until there are about {total}{_command('size', again)}"
+    return f"Add questions until there are about {total}{size}"
 
 
-def _command(name: str, again: str, options: str = "") -> str:
+def _command(name: str, data: NamedData, options: str = "") -> str:
     """': richter NAME DATA OPTIONS'; a full stop where no command can read the data."""
-    return f": {' '.join(filter(None, ('richter', name, again, options)))}" if again else "."
+    return f": {' '.join(filter(None, ('richter', name, data.asked, options)))}" if data.again else "."
 
 
 def describe_registration(*, is_registered: bool, vouched: str = "", reasons: Sequence[str] = ()) -> str:

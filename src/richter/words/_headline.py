@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from richter.claims._measures import Metric, Scale, claim_words, measure_words
+from richter.claims._measures import Metric, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
 from richter.words._claim_sentences import (
     INCONCLUSIVE,
@@ -82,15 +82,12 @@ def first_lines(
     control: str | None = None,
     candidate: str | None = None,
     baseline: str | None = None,
-    scale: Scale | None = None,
 ) -> FirstLines:
     """The headline, the counts and the sizes of a comparison; `changed` has the fixed and broken items of pairs."""
-    headline = answer(
-        claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
-    )
+    headline = answer(claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline)
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
     is_board = len(conditions) > 2
-    sizes = _describe_nearest_sizes(main, scale, is_board=is_board)
+    sizes = _describe_nearest_sizes(main, is_board=is_board)
     if is_board:
         own = [c for c in claims if len(c.conditions) == 2 and not c.primary and ":" not in c.measure]
         others = _describe_other_leaders(own, conditions, control)
@@ -99,19 +96,19 @@ def first_lines(
         return FirstLines(headline=headline)
     return FirstLines(
         headline=headline,
-        counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
+        counts=describe_counts(main[0], (changed or {}).get(main[0].conditions)),
         sizes=sizes,
-        doubt=describe_judge_bias(main[0], claim_words(main[0], scale)),
+        doubt=describe_judge_bias(main[0], claim_words(main[0])),
     )
 
 
-def _describe_nearest_sizes(main: Sequence[Claim], scale: Scale | None, *, is_board: bool) -> str:
+def _describe_nearest_sizes(main: Sequence[Claim], *, is_board: bool) -> str:
     """The sizes of the best pair that is inconclusive; empty where missing answers come first."""
     waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
     if not waiting or any(c.without_missing is not None for c in main):
         return ""
     nearest = best_pair(waiting)
-    sizes = describe_sizes(nearest, claim_words(nearest, scale))
+    sizes = describe_sizes(nearest, claim_words(nearest))
     return f"Between {_named(nearest.conditions)}, {sizes[:1].lower()}{sizes[1:]}" if is_board else sizes
 
 
@@ -127,10 +124,10 @@ def best_pair(claims: Sequence[Claim]) -> Claim:
     return best(claims, key=lambda c: sum(filter(None, c.values)))
 
 
-def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
+def describe_counts(claim: Claim, changed: tuple[int, int] | None = None) -> str:
     """What two conditions got, as everybody counts it; `changed` are the questions fixed and broken."""
     values = [v for v in claim.values if v is not None and math.isfinite(v)]
-    words = measure_words(claim.measure, scale)
+    words = claim_words(claim)
     if len(values) != 2 or words.is_cost or claim.is_trade:
         return ""
     if claim.measure in ("accuracy", "error_rate"):
@@ -161,13 +158,11 @@ def answer(
     control: str | None = None,
     candidate: str | None = None,
     baseline: str | None = None,
-    scale: Scale | None = None,
 ) -> str:
     """One or two sentences that answer "which is better?" from the claims on pairs of these conditions.
 
     Only claims that were shown are said as facts, the primary ones first; where none was, it says so and how far apart
     the two may be. "Do not ship" is said only of a named candidate that was shown to be worse than a named baseline.
-    `scale` holds the ends of the scale of scores.
     """
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
@@ -179,23 +174,33 @@ def answer(
     if len(conditions) > 2:
         text = _several(pairs, conditions, control)
     else:
-        text = _both(pairs, conditions, scale, is_candidate=[*conditions] == [baseline, candidate])
+        text = _both(pairs, conditions, is_candidate=[*conditions] == [baseline, candidate])
     text = f"By the judge's grades, {_lowered(text)} {as_sentence(judged)}" if judged else text
-    return f"{_describe_changed_by_labels(pairs, scale)} {text}".lstrip()
+    return f"{_describe_changed_by_labels(pairs)} {text}{_describe_apart(pairs)}".lstrip()
 
 
-def _both(claims: Sequence[Claim], conditions: Sequence[str], scale: Scale | None, *, is_candidate: bool) -> str:
+def _describe_apart(pairs: Sequence[Claim]) -> str:
+    """That conditions are compared on questions of their own: of several pairs how many; empty where none is."""
+    main = [c for c in pairs if c.primary and c.estimate is not None]
+    apart = sum(c.apart for c in main)
+    if not apart:
+        return ""
+    who = "They" if apart == len(main) else f"{apart} of {len(main)} pairs"
+    return f" {who} are compared as on different questions."
+
+
+def _both(claims: Sequence[Claim], conditions: Sequence[str], *, is_candidate: bool) -> str:
     """What the claims show of two conditions; where the candidate for shipping is worse, not to ship it."""
     first, second = conditions
     own = _in_order([c for c in claims if set(c.conditions) == {first, second}])
     is_worse = is_candidate and _first_shown(own, second) == "worse"
-    return _pair(own, first, second, scale) + (f" Do not ship {second}." if is_worse else "")
+    return _pair(own, first, second) + (f" Do not ship {second}." if is_worse else "")
 
 
-def _describe_changed_by_labels(pairs: Sequence[Claim], scale: Scale | None) -> str:
+def _describe_changed_by_labels(pairs: Sequence[Claim]) -> str:
     """That human labels changed the answer on the main measure; of several pairs how many."""
     main = [c for c in pairs if c.primary and c.estimate is not None]
-    changes = [text for c in main if (text := describe_label_change(c, claim_words(c, scale)))]
+    changes = [text for c in main if (text := describe_label_change(c, claim_words(c)))]
     if len(main) > 1 and changes:
         uncorrected = sum(not c.labels for c in main)
         rest = f"; too few labels for {uncorrected}, which are as graded" if uncorrected else ""
@@ -223,14 +228,14 @@ def _in_order(claims: Sequence[Claim]) -> list[Claim]:
 # ------------------------------------------------------------------ two conditions
 
 
-def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
+def _pair(claims: Sequence[Claim], first: str, second: str) -> str:
     """The main measure with its interval, then what else was shown."""
     ordered = _in_order(claims)
     tested = [c for c in ordered if c.interval or c.plain_interval]
     if not tested:
         return _describe_blocked_pair(ordered, first, second)
     others = [] if tested[0].is_trade else tested[1:]  # a trade says what its parts show
-    return f"{_describe_main(tested[0], first, second, scale)}{_describe_others(others, second, scale)}"
+    return f"{_describe_main(tested[0], first, second)}{_describe_others(others, second)}"
 
 
 def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> str:
@@ -239,11 +244,11 @@ def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> 
     return f"Can't compare {second} with {first}: {reason.rstrip('.') or 'there is nothing to compare them by'}."
 
 
-def _describe_main(claim: Claim, first: str, second: str, scale: Scale | None) -> str:
+def _describe_main(claim: Claim, first: str, second: str) -> str:
     """The claim on the main measure as a headline, spoken of the second condition."""
     if claim.is_trade:
         return claim.sentence
-    words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
+    words, span = claim_words(claim), claim.interval or claim.plain_interval
     assert span is not None
     assert claim.estimate is not None
     estimate, interval = claim.estimate, span
@@ -295,12 +300,12 @@ def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
     )
 
 
-def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) -> str:
+def _describe_others(claims: Sequence[Claim], second: str) -> str:
     """What else was shown of two conditions, without its numbers."""
     gains = [c for c in claims if _seen_from(c, second) == "better" and ":" not in c.measure]
     losses = [c for c in claims if _seen_from(c, second) == "worse" and ":" not in c.measure]
-    better = [measure_words(c.measure, scale).better_word + _judge_mark([c]) for c in gains]
-    worse = [measure_words(c.measure, scale).worse_word + _judge_mark([c]) for c in losses]
+    better = [claim_words(c).better_word + _judge_mark([c]) for c in gains]
+    worse = [claim_words(c).worse_word + _judge_mark([c]) for c in losses]
     return _listed("Other gains", better) + _listed("Other losses", worse)
 
 

@@ -254,13 +254,6 @@ def _describe_severe_rate(found: Document) -> str:
     return f"{percent(found['estimate'])} {interval_words(found.get('interval'), as_percent=True)}".strip()
 
 
-def describe_rate(found: Document) -> str:
-    """A rate in short; of none seen the most that it may be."""
-    span = finite_ends(found)
-    none = found["estimate"] == 0 and span is not None
-    return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
-
-
 def describe_confidence(document: Document) -> str:
     """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
     conditions = document.get("conditions") or []
@@ -517,9 +510,8 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
             is_trade=(claim.get("family") or {}).get("method") == TRADES,
             labels=claim.get("labels"),
             plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
+            scale=_scale_of(str(claim["measure"]), score_scale(document.get("conditions") or [])),
         ),
-        None,
-        score_scale(document.get("conditions") or []),
     )
 
 
@@ -539,7 +531,13 @@ def describe_pair(first: str, second: str, *, n_pairs: int, has_labels: bool) ->
 def document_words(claim: Document, scale: Ends | None = None) -> Metric:
     """The words of a claim's own numbers in a document; see `claim_words`."""
     measure, conditions = str(claim.get("measure") or "a claim"), tuple(claim.get("conditions") or ())
-    return claim_words(SimpleNamespace(measure=measure, conditions=conditions), scale)  # type: ignore[arg-type]
+    named = SimpleNamespace(measure=measure, conditions=conditions, scale=_scale_of(measure, scale))
+    return claim_words(named)  # type: ignore[arg-type]
+
+
+def _scale_of(measure: str, scale: Ends | None) -> Ends | None:
+    """The scale of scores where a measure is on it; None of one that has ends of its own."""
+    return scale if measure_words(measure).low is None else None
 
 
 def claim_parts(claim: Document, *, joined_by: str = "against") -> tuple[str, str, str]:

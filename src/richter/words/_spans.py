@@ -147,7 +147,7 @@ def describe_ends(words: Metric, interval: Interval, *, is_difference: bool) -> 
     low, high = (amount_of(words, end, sign=is_difference) for end in (interval.low, interval.high))
     lowest = -1.0 if words.suffix == "%" and is_difference else -math.inf  # less than nothing is never paid
     if interval.low <= lowest and math.isinf(interval.high):
-        return f"{describe_level(interval.level)} CI without limits"
+        return f"{describe_level(interval.level)} CI: no limits known"
     return f"{describe_level(interval.level)} CI {low} to {high}"
 
 

@@ -194,7 +194,8 @@ def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, se
     document = results.to_dict()
     progress.print("writing the report", soft_wrap=True)
     after = [f"report  {write_report(document, run, run_folder(run) / REPORT)}"]
-    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after):
+    ascii_only = out.options.ascii_only
+    for line in summarise(document, ascii_only=ascii_only, after=after, width=out.width, sources=[str(run)]):
         out.print(line, soft_wrap=True)
     write_json(document, json_path)
     if result.stopped is not None:
