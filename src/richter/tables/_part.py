@@ -143,8 +143,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         counting=counting,  # type: ignore[arg-type]
         reading=options,
     )  # fmt: skip
-    if answers["item"].equals(ordered):
-        draft.__dict__["answer_codes"] = codes  # which cost more than all else that is known of them
+    _keep_codes(draft, ordered, codes)
     answers, by_severity = _graded_by_severity(draft)
     scores = _score_tables(answers.filter(~failed), others, parts, options, notes, is_lower=is_lower)
     names = list(dict.fromkeys(part.score for part in parts if part.score))
@@ -171,6 +170,12 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )
     found.__dict__["answer_codes"] = draft.answer_codes  # of the same rows
     return _with_steps(found, parts)
+
+
+def _keep_codes(tables: Dataset, items: pl.Series, codes: Indices) -> None:
+    """Keep the places of items, which cost more than all else that is known of answers, where these are the items."""
+    if tables.answers["item"].equals(items):
+        tables.__dict__["answer_codes"] = codes
 
 
 def _note_settings(options: ReadOptions) -> list[str]:
