@@ -170,13 +170,15 @@ def graded_rows(dataset: Dataset) -> GradedRows:
     """The rows of right and wrong answers with their confidences, in the order of the dataset's items."""
     right = sample_of(dataset, "accuracy").outcomes
     rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
+    sure: Floats = np.broadcast_to(np.nan, len(rows))  # of a million rows without one it takes no room
     if rows["confidence"].null_count() < len(rows):
         rows = rows.sort("item", "condition", "draw")
+        sure = rows["confidence"].fill_null(float("nan")).to_numpy()
     return GradedRows(
         item=dataset.item_codes(rows["item"]),
         condition=rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp),
         correct=rows["value"].to_numpy(),
-        confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
+        confidence=sure,
         group=right.group,
         weight=right.weight,
         run=_run_codes(dataset, rows),

@@ -116,10 +116,12 @@ def plain(value: Any) -> Any:
     Numpy scalars and arrays become numbers and lists, functions their names. Undefined and infinite numbers become
     None: JSON has no word for either, and a reader must be able to tell "not known" from a number.
     """
-    for kinds, to_plain in _FORMS:
-        if isinstance(value, kinds):
-            return to_plain(value)
-    return _plain_object(value)
+    kind = type(value)
+    form = _FORM_OF.get(kind)
+    if form is None:
+        form = next((to_plain for kinds, to_plain in _FORMS if issubclass(kind, kinds)), _plain_object)
+        _FORM_OF[kind] = form
+    return form(value)
 
 
 def _plain_object(value: Any) -> Any:
@@ -149,6 +151,8 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (Mapping, _plain_mapping),
     (os.PathLike, os.fspath),
 )
+
+_FORM_OF: dict[type, Callable[[Any], Any]] = {}  # of every type that was met
 
 
 class _Layout(typing.NamedTuple):

@@ -13,6 +13,7 @@ from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, of_kind, printable, tell_apart
+from richter.stats import Indices
 from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
@@ -126,7 +127,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, unused = _with_groups(answers, parts, options, notes)
     if unused := unused | dict.fromkeys((name for part in parts for name in part.unused if name not in unused), ""):
         notes.append(_unused_note(unused))
-    answers, ratings = _in_order(answers, conditions), _in_order(ratings, conditions)
+    (answers, codes), (ratings, _) = _in_order(answers, conditions), _in_order(ratings, conditions)
+    ordered = answers["item"]
     if options.as_severity is not None and not (ratings["kind"] == "given").any():
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
@@ -141,6 +143,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         counting=counting,  # type: ignore[arg-type]
         reading=options,
     )  # fmt: skip
+    _keep_codes(draft, ordered, codes)
     answers, by_severity = _graded_by_severity(draft)
     scores = _score_tables(answers.filter(~failed), others, parts, options, notes, is_lower=is_lower)
     names = list(dict.fromkeys(part.score for part in parts if part.score))
@@ -158,14 +161,21 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
             if part.items
         },
         notes=tuple(dict.fromkeys(notes)),
-        understood=_understood(answers, conditions, scores, names, rated, notes),
+        understood=_understood(draft, scores, names, rated, notes),
         basis="; ".join(filter(None, (graded, rated))),
         scored_by=() if by_severity else tuple(names),
         graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
         measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
         is_confirmed=all(part.is_confirmed for part in parts),
     )
+    found.__dict__["answer_codes"] = draft.answer_codes  # of the same rows
     return _with_steps(found, parts)
+
+
+def _keep_codes(tables: Dataset, items: pl.Series, codes: Indices) -> None:
+    """Keep the places of items, which cost more than all else that is known of answers, where these are the items."""
+    if tables.answers["item"].equals(items):
+        tables.__dict__["answer_codes"] = codes
 
 
 def _note_settings(options: ReadOptions) -> list[str]:
@@ -393,11 +403,15 @@ def find_ranks(rows: pl.DataFrame) -> tuple[float, float] | None:
     return 1.0, float(n)
 
 
-def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
-    """By condition as given, then by item and draw: what is resampled does not depend on the order of rows."""
+def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> tuple[pl.DataFrame, Indices]:
+    """By condition as given, then by item and draw, with the places of their items among all by name.
+
+    What is resampled does not depend on the order of rows.
+    """
     item, condition = rows["item"].rank("dense"), rows["condition"].cast(pl.Enum(conditions)).to_physical()
     order = order_of_answers(condition, item, rows["draw"])
-    return rows if order is None else rows[order]
+    codes = item.to_numpy().astype(np.intp) - 1
+    return (rows, codes) if order is None else (rows[order], codes[order.to_numpy()])
 
 
 def severities(
@@ -625,14 +639,17 @@ def _rated(counting: str | None, ratings: pl.DataFrame) -> str:
     return f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else "")
 
 
-def _describe_questions(answers: pl.DataFrame, conditions: Sequence[str]) -> str:
+def _describe_questions(tables: Dataset) -> str:
     """How many questions, and of whom: '300 questions x 2 (old, new)', '400 questions (old 200, new 200 others)'."""
-    items, names = answers["item"].n_unique(), [printable(name, limit=30) for name in conditions[:4]]
+    answers, conditions, codes = tables.answers, tables.conditions, tables.answer_codes
+    items, names = int(codes.max(initial=-1)) + 1, [printable(name, limit=30) for name in conditions[:4]]
     more = ", …" if len(conditions) > 4 else ""
     if len(conditions) == 1:
         return counted(items, "question") + (f" x {names[0]}" if names[0] != UNNAMED else "")
-    starts = answers.select((pl.struct("condition", "item").rle_id().max() + 1).alias("pairs"))
-    if items and starts.item() == items:  # no two share a question
+    pairs = 1 + int(np.count_nonzero(np.diff(codes)))  # at least so many pairs of a condition and a question
+    if pairs <= items:
+        pairs = answers.select(pl.struct("condition", "item").rle_id().max() + 1).item()
+    if items and pairs == items:  # no two share a question
         own = dict(answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
         first, *others = (f"{name} {own.get(full, 0):,}" for name, full in zip(names, conditions, strict=False))
         return f"{counted(items, 'question')} ({', '.join([first, *(f'{text} others' for text in others)])}{more})"
@@ -640,14 +657,9 @@ def _describe_questions(answers: pl.DataFrame, conditions: Sequence[str]) -> str
 
 
 def _understood(
-    answers: pl.DataFrame,
-    conditions: Sequence[str],
-    scores: pl.DataFrame,
-    names: Sequence[str],
-    rated: str,
-    notes: Sequence[str],
-) -> str:
-    said = [_describe_questions(answers, conditions)]
+    tables: Dataset, scores: pl.DataFrame, names: Sequence[str], rated: str, notes: Sequence[str]
+) -> str:  # fmt: skip
+    answers, said = tables.answers, [_describe_questions(tables)]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:

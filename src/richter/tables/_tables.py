@@ -283,13 +283,19 @@ class Dataset:
                     continue
                 if order is not None:  # one column at a time: all of them are half of what is held at most
                     column = column.gather(order)
-                if column.dtype.is_numeric():
-                    digest.update(column.cast(pl.Float64).fill_null(float("nan")).to_numpy().tobytes())
-                else:
-                    once = column.cast(pl.String).fill_null("").rle()
-                    digest.update(np.ascontiguousarray(once.struct.field("len").to_numpy()).tobytes())
-                    digest.update("\0".join(once.struct.field("value").to_list()).encode())
+                for part in _hashed_bytes(column):
+                    digest.update(part)
         return digest.hexdigest()[:16]
+
+
+def _hashed_bytes(column: pl.Series) -> Iterator[bytes]:
+    """What a hash sees of a column: its numbers, or its texts with how often each follows itself."""
+    if column.dtype.is_numeric():
+        yield column.cast(pl.Float64).fill_null(float("nan")).to_numpy().tobytes()
+        return
+    once = (column.cast(pl.String).fill_null("") if column.null_count() else column).rle()
+    yield np.ascontiguousarray(once.struct.field("len").to_numpy()).tobytes()
+    yield "\0".join(once.struct.field("value").cast(pl.String).to_list()).encode()
 
 
 def _key_order(coded: pl.DataFrame) -> pl.Series | None:
