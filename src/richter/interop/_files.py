@@ -863,7 +863,11 @@ def _code_page(text: bytes) -> str:
 def _separator(lines: list[str]) -> str:
     """The one that cuts the header, and the lines after it alike, into most columns."""
     counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|", " ")}
-    spaced = len({*counts[" "][1:]}) <= 1 and counts[" "][1:2] in (counts[" "][:1], [counts[" "][0] + 1], [])
+    spaced = len({*counts[" "][1:]}) <= 1 and counts[" "][1:2] in (
+        counts[" "][:1],
+        [n + 1 for n in counts[" "][:1]],
+        [],
+    )
     even = {s: n[0] for s, n in counts.items() if n and n[0] > 1 and (s != " " or spaced)}
     best = max(even, key=lambda s: (counts[s].count(even[s]), even[s] if s != " " else 0), default=",")
     return (

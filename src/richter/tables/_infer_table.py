@@ -204,8 +204,10 @@ def _beside_reference(frame: pl.DataFrame, place: dict[str, str], fixed: list[st
 def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
     """A column named as a grade that holds what the answers do is the answer key, which is said."""
     place = dict(place)
-    column = place.get("score", "")
-    if "reference" not in place and "text" in place and column in frame.columns and column not in options.map.values():
+    if "score" not in place or "text" not in place or "reference" in place:
+        return place
+    column = place["score"]
+    if column in frame.columns and column not in options.map.values():
         cells, texts = (set(text_of(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
         if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
             notes.append(

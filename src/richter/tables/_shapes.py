@@ -305,9 +305,17 @@ def _binary(frame: pl.DataFrame, columns: Iterable[str]) -> bool:
 # ------------------------------------------------------------------ columns whose names are two things joined
 
 
+LONGEST_JOINED = 1_000
+
+
 def _splits(name: str) -> set[tuple[str, str]]:
-    """Every way to part a name in two: at separators with spaces around them where there are any, else at each."""
+    """Every way to part a name in two: at separators with spaces around them where there are any, else at each.
+
+    A text of `LONGEST_JOINED` letters and more is not a name, and parting it takes time with the square of its length.
+    """
     name = name.strip()
+    if len(name) >= LONGEST_JOINED:
+        return set()
     at = _bracket(name)
     if at and name[at] == "[":
         found = {(name[:at], name[at:])}
