@@ -229,6 +229,18 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert rows["richter"]["state"].startswith("ok")
 
 
+def test_doctor_counts_what_is_compiled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for number, said in ((0, "takes some seconds"), (2, f"2 kept in {tmp_path}")):
+        for k in range(number):
+            (tmp_path / f"loop{k}.py311.nbi").touch()
+        assert richter("doctor", "--json", "-") == 0
+        rows = {row["what"]: row["state"] for row in json.loads(capsys.readouterr().out)["checks"]}
+        assert said in rows["compiled loops"]
+
+
 def test_json_never_over_an_input(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = bench.read_bytes()
     args = (

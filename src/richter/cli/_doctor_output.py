@@ -1,5 +1,6 @@
 """`richter doctor`."""
 
+import itertools
 import os
 import platform
 from collections.abc import Iterator
@@ -30,7 +31,8 @@ EXTRAS = {
 def doctor(json_path: str | None) -> None:
     """Say what is installed, which model and keys are found, and what to do about what is missing."""
     system = f"{__version__} on Python {platform.python_version()}, {os.cpu_count()} cores"
-    rows = [_check("richter", True, system), *_check_extras(), *_check_weights(), *_check_keys(), *_check_folders()]
+    checks = (_check_extras(), _check_weights(), _check_keys(), _check_folders(), _check_compiled())
+    rows = [_check("richter", True, system), *itertools.chain.from_iterable(checks)]
     publish({"checks": rows}, json_path).print(grid("what|state|to do", (row.values() for row in rows)))
 
 
@@ -70,6 +72,17 @@ def _check_folders() -> Iterator[dict[str, str]]:
     yield _check("cache folder", writable, str(folder), "set RICHTER_CACHE to a folder that can be written")
     here = os.access(Path.cwd(), os.W_OK)
     yield _check("this folder", here, "can be written", "run folders need a place that can be written")
+
+
+def _check_compiled() -> Iterator[dict[str, str]]:
+    """Where numba keeps what it compiled: beside the code, or in the user's cache where that cannot be written."""
+    package = Path(__file__).parents[1]
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    places = [Path(given)] if given else [package] if os.access(package, os.W_OK) else []
+    number = sum(1 for place in places for _ in place.rglob("*.nbi"))
+    where = str(places[0]) if places else "numba's cache in your home folder"
+    state = f"{number} kept in {where}" if number else f"kept in {where} once used: the first use takes some seconds"
+    yield _check("compiled loops", True, state)
 
 
 def _version(package: str) -> str | None:
