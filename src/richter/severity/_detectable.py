@@ -7,39 +7,34 @@ from collections.abc import Callable
 import numpy as np
 
 from richter._special import stdtrit
-from richter.stats import Floats, find_root
+from richter.stats import Floats
 
 N_STEPS = 8  # towards the difference at which its own spread is taken
+TILTS = np.r_[0.0, np.geomspace(1e-3, 1e3, 200)]  # t times the width of the scale
 
 
 class SpreadGrowth:
     """How much wider a difference spreads where it is there: errors of the second are then of other severities.
 
-    Those are the pooled errors with weights exp(t f) that move their mean up; half an error more at the end of the
-    scale, which need not have been seen.
+    Those are the pooled errors with weights exp(t f) that move their mean up, in a table over t; half an error more at
+    the end of the scale, which need not have been seen.
     """
 
     def __init__(self, values: Floats, worst: float, share: float) -> None:
         level, count = np.unique(np.r_[values, max(worst, float(values.max()))], return_counts=True)
-        self.level, self.log_share, self.first = level, np.log(np.r_[count[:-1], count[-1] - 0.5]), share
+        below, span = level - level[-1], float(np.ptp(level)) or 1.0
+        weight = np.r_[count[:-1], count[-1] - 0.5] * np.exp(np.outer(TILTS / span, below))
+        weight /= weight.sum(axis=1, keepdims=True)
+        mean = weight @ below
+        self.mean, self.variance, self.first = mean, np.maximum(weight @ below**2 - mean**2, 0.0), share
 
     def at(self, difference: float) -> float:
         """The standard error at a true difference over that at none, 1 or more; infinite where none can be so large."""
-        mean, variance = self._moments(0.0)
-        if mean + difference >= self.level[-1] or variance == 0:
+        moved_to, variance = self.mean[0] + difference, self.variance[0]
+        if moved_to >= 0 or variance == 0:
             return math.inf
-        top = 1.0
-        while self._moments(top)[0] < mean + difference:
-            top *= 2
-        moved = self._moments(find_root(lambda t: self._moments(t)[0] - mean - difference, 0.0, top))[1]
+        moved = float(np.interp(moved_to, self.mean, self.variance))
         return max(math.sqrt(self.first * moved / variance + 1 - self.first), 1.0)
-
-    def _moments(self, tilt: float) -> tuple[float, float]:
-        log = self.log_share + tilt * (self.level - self.level[-1])
-        share = np.exp(log - log.max())
-        share /= share.sum()
-        mean = float(share @ self.level)
-        return mean, float(share @ (self.level - mean) ** 2)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
