@@ -210,3 +210,8 @@ def test_training_and_testing_never_count_together_without_a_word(tmp_path: Path
     tables = read_tables(tmp_path / "grades.csv")  # nothing was learnt from either
     assert tables.is_confirmed
     assert any("dev (120 rows), test (80 rows)" in note for note in tables.notes)
+
+
+def test_a_table_of_too_many_columns_is_refused_before_it_is_read() -> None:
+    with pytest.raises(InputError, match=r"20,001 columns, more than 20,000"):
+        read_tables(pl.DataFrame({f"c{k}": [k] for k in range(20_001)}))

@@ -246,6 +246,7 @@ MAX_ASIDE = 10  # items of a sheet that may be a legend
 MIN_SUMMED_ROWS = 6
 FOOT_ROWS = 5
 MAX_WORDS = 50  # different cells of a column of grades
+MAX_COLUMNS = 20_000  # each takes about a millisecond to read
 MAX_TOTAL_SHARE = 5  # one row in so many may be a total between blocks
 # the same as TOTALS as a whole cell, in the syntax of polars
 TOTAL_CELL = (
@@ -383,7 +384,13 @@ def part_of_frame(
     A table that the user gave a name (`named`) is one condition's: several columns of grades are its measures.
     """
     frame, facts = split_facts(frame) if FACTS_COLUMN in frame.columns else (frame, None)
-    rows = drop_headers(drop_blanks(unnest(frame)))
+    cells = unnest(frame)
+    if cells.width > MAX_COLUMNS:
+        raise InputError(
+            f"{what} has {cells.width:,} columns, more than {MAX_COLUMNS:,}.",
+            remedy="Write one row per answer, with the columns item, condition and score.",
+        )
+    rows = drop_headers(drop_blanks(cells))
     if rows.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
