@@ -170,7 +170,7 @@ def _profile_interval(
     """
     z = float(ndtri(0.5 + level / 2)) if point is None else point
     n, once = len(x), np.ones(len(x), dtype=np.int32)
-    mean, lower = float(x.sum()) / n, -1.0 / float(x.max())
+    mean, lower = float(x @ once) / n, -1.0 / float(x.max())
 
     def excess(tau: float, side: int) -> float:
         shape_there, height = _kernels.profile_point(x, once, n, mean, tau)
