@@ -60,7 +60,6 @@ from richter.evidence import MissingPolicy, margins_of
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
-from richter.store import DatabaseRun
 from richter.tables import Dataset, ReadOptions
 from richter.words import SECTION_LACKS, TEXTLESS_REMEDIES, FirstLines, describe_document_question
 
@@ -176,7 +175,7 @@ def measure_run(
             mapper=mapper,
         )
         results = _measure_study(study)
-        if chosen is not None and status is not None and not (plan is None and isinstance(records.place, DatabaseRun)):
+        if chosen is not None and status is not None:
             record_use(chosen.path, status)
         return results
 
@@ -277,7 +276,7 @@ def _with_remedy(records: RunRecords, name: str, section: Any) -> Any:
 
 def _without_path(records: RunRecords, fault: InputError) -> tuple[str, str]:
     """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
-    here, name = str(records.folder), records.name
+    here, name = str(records.place), records.name
     return fault.what.replace(here, name), fault.remedy.replace(here, name)
 
 
@@ -420,11 +419,11 @@ def _measure_tail(study: RunStudy) -> TailSection | NoSection:
             SECTION_LACKS["tail"],
             f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
-    assert records.folder is not None  # `tail_column` found it there
+    assert records.place is not None  # `tail_column` found it there
     plan = study.plan_of("tail")
     asked: dict[str, Any] = {"overrides": {"n_resamples": study.n_resamples}, "seed": study.seed}
     asked = asked if plan is None else {"plan_path": plan.path}
-    study.tail = study_column(records.folder / SCORES, column=column, status=study.status, **asked)
+    study.tail = study_column(records.place / SCORES, column=column, status=study.status, **asked)
     return tail_section(study.tail)
 
 

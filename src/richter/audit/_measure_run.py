@@ -15,23 +15,12 @@ import msgspec
 import polars as pl
 
 from richter.audit._plan import POLICY_DEFAULTS, Plan, read_plan
-from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
+from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating, tell_apart
-from richter.store import (
-    DatabaseRun,
-    Ledger,
-    Place,
-    Spent,
-    file_stored_at,
-    find_parts,
-    is_run,
-    open_ledger,
-    run_file,
-    run_folder,
-)
+from richter.store import Ledger, Spent, find_parts, is_run, open_ledger, run_file
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
@@ -71,32 +60,25 @@ class RunRecords:
     """The records of a run, or of other sources (`place` is None), and which kind of rating speaks for them.
 
     `basis` is the kind of rating that counts, "grader" where answers are graded and not rated, None where neither;
-    `rated` how many answers each kind covers, `parts` a run's draws and searches, `clock_ahead_s` how far the ledger's
-    clock is ahead.
+    `rated` how many answers each kind covers, `parts` a run's draws and searches.
     """
 
     tables: Dataset
     conditions: tuple[Condition, ...]
     spent: Mapping[str, Any]
     drawn: Mapping[str, str] = dataclasses.field(default_factory=dict)  # the models of its parts' conditions
-    place: Place | None = None
+    place: Path | None = None
     source: str = ""
     files: tuple[str, ...] = ()  # as they are given to a command, without their folders
-    parts: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    parts: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     state: Literal["complete", "in progress", "empty"] = "complete"
     notes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=lambda: {n: {} for n in NOTES})
     times: tuple[float, float] | None = None
-    clock_ahead_s: float = 0.0
 
     @property
     def bench(self) -> str:
         """Where the items came from."""
         return str(self.notes["bench"].get("path", ""))
-
-    @property
-    def folder(self) -> Path | None:
-        """Where a run's files are."""
-        return None if self.place is None else run_folder(self.place)
 
     @property
     def names(self) -> list[str]:
@@ -106,13 +88,11 @@ class RunRecords:
     @property
     def name(self) -> str:
         """The folder's or file's own name; its path is not part of any result."""
-        return self.source if self.folder is None or self.source else self.folder.resolve().name
+        return self.source if self.place is None or self.source else self.place.resolve().name
 
     @property
     def command(self) -> str:
-        """The run as one writes it in a command; of a database's address only what is no secret anywhere."""
-        if isinstance(self.place, DatabaseRun):
-            return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
+        """The run as one writes it in a command."""
         return shlex.join(self.files or (self.name,))
 
     @functools.cached_property
@@ -249,7 +229,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     )
 
 
-def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
+def _read_ledger(place: Path, options: ReadOptions) -> RunRecords:
     with open_ledger(place) as ledger:
         writing = ledger.being_written()
         tables = tables_of(ledger, options)
@@ -258,7 +238,6 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         archive = ledger.note(ARCHIVE_NOTE)
         times = ledger.times() if archive is None else archive["times"]
         spent = [_spent_by(ledger)]
-        clock_ahead_s = ledger.clock_ahead_s()
     parts = find_parts(place)
     drawn: dict[str, str] = {}
     for part in parts.values():
@@ -275,7 +254,6 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         conditions=tuple(c for c in conditions if c.name in tables.conditions or not answered),
         notes=notes,
         times=times,
-        clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
     )
 
@@ -303,33 +281,19 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
 def run_plan(
     records: RunRecords, path: str | Path | None, *, options: Mapping[str, Any]
 ) -> tuple[Plan | None, PlanStatus | None]:
-    """The run's plan (as given, else its plan.toml) and where it stands with these options of `measure_run`.
-
-    A database that was given the locked plan before the first answer came vouches for it by its own clock; else this
-    machine's clock must agree with the database's.
-    """
-    adopted = None
+    """The run's plan (as given, else its plan.toml) and where it stands with these options of `measure_run`."""
     if path is None:
-        own = None if records.place is None else run_file(records.place, PLAN_NAME)
-        if own is None or records.place is None:
-            return None, None
-        for ending in ("lock", "log"):
-            run_file(records.place, f"{PLAN_NAME}.{ending}")
-        path, adopted = own, file_stored_at(records.place, f"{PLAN_NAME}.lock")
+        path = None if records.place is None else run_file(records.place, PLAN_NAME)
+    if path is None:
+        return None, None
     plan = read_plan(path)
     control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
     if control:
         candidates = [name for name in records.tables.conditions if name != control]
     extra = _compare_options(plan, options)
-    answered = None if records.times is None else [(records.times[0], records.clock_ahead_s)]
-    is_adopted = records.times is not None and adopted is not None and adopted <= records.times[0]
-    status = open_data(
-        path, records.tables, candidates=candidates, extra=extra, answered=[] if is_adopted else answered
-    )
-    if is_adopted and status.confirmatory:
-        status = dataclasses.replace(status, vouched=VOUCHED_BY_RUN)
-    return plan, status
+    answered = None if records.times is None else [records.times[0]]
+    return plan, open_data(path, records.tables, candidates=candidates, extra=extra, answered=answered)
 
 
 _DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **POLICY_DEFAULTS}

@@ -188,13 +188,13 @@ def open_data(
     *,
     candidates: Sequence[str] = (),
     extra: Iterable[str] = (),
-    answered: Sequence[tuple[float, float]] | None = None,
+    answered: Sequence[float] | None = None,
 ) -> PlanStatus:
     """Where a plan stands towards these data; `record_use` notes the evaluation once it has succeeded.
 
     `extra` are options that differ from the plan; options of reading that differ are found here. Runs that hold one of
     the `candidates` (any run, where none is named) must have been answered after the lock. A baseline may be known.
-    `answered` says when the first answer came and how far that clock is ahead, where the sources do not.
+    `answered` says when the first answer came, where the sources do not.
     """
     status, plan, log = check_plan(path), read_plan(path), read_log(path)
     own = [name for name in candidates if name in tables.conditions]
@@ -218,7 +218,7 @@ def open_data(
         status = status.add_reasons([f"options differ from the plan ({'; '.join(further)})"])
     if status.locked_at is not None:
         times = _run_times(tables, candidates) if answered is None else answered
-        status = status.add_reasons([why for time in times for why in late_lock(status.locked_at, *time)])
+        status = status.add_reasons([why for time in times for why in late_lock(status.locked_at, time)])
         if times and status.confirmatory:
             status = dataclasses.replace(status, vouched=VOUCHED_BY_RUN)
     if status.confirmatory and not _is_recordable(path, log, present):
@@ -249,18 +249,13 @@ def record_use(path: str | Path, status: PlanStatus) -> None:
     on_success(write)
 
 
-def late_lock(locked_at: str, first_answer_s: float, ahead_s: float) -> list[str]:
-    """The reasons why a lock does not come before the first answer of a run, whose clock is `ahead_s` ahead."""
-    reasons = []
+def late_lock(locked_at: str, first_answer_s: float) -> list[str]:
+    """The reasons why a lock does not come before the first answer of a run."""
     lock_time = parse_time(locked_at)
     if lock_time is None or lock_time.timestamp() > first_answer_s:
         came = datetime.datetime.fromtimestamp(first_answer_s, datetime.UTC).isoformat(timespec="seconds")
-        reasons.append(f"the plan was locked on {locked_at}, after the first answer came ({came})")
-    if abs(ahead_s) > CLOCKS_AGREE_S:
-        off = f"{abs(ahead_s) / 3600:.1f} h" if abs(ahead_s) >= 3600 else f"{abs(ahead_s) / 60:.0f} min"
-        side = "behind" if ahead_s > 0 else "ahead of"
-        reasons.append(f"this machine's clock is {off} {side} the database's, so its times prove nothing")
-    return reasons
+        return [f"the plan was locked on {locked_at}, after the first answer came ({came})"]
+    return []
 
 
 def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCheck:
@@ -370,17 +365,17 @@ def _lock_faults(path: str | Path, lock: _Lock, log: PlanLog) -> tuple[str, ...]
     return tuple(reasons)
 
 
-def _run_times(tables: Dataset, candidates: Sequence[str]) -> list[tuple[float, float]]:
-    """Of every run among the sources that holds a candidate: when its first answer came, how far its clock is ahead."""
+def _run_times(tables: Dataset, candidates: Sequence[str]) -> list[float]:
+    """Of every run among the sources that holds a candidate: when its first answer came."""
     found = []
     for run in (place for place in tables.places if is_run(place)):
         with open_ledger(run) as ledger:
             names = {condition.name for condition in ledger.conditions()}
-            times, ahead_s = ledger.times(), ledger.clock_ahead_s()
+            times = ledger.times()
         for name in (name for name, place in tables.named_places.items() if place == run):
             names |= {name} | {f"{name}: {inner}" for inner in names}
         if times is not None and (not candidates or names & {*candidates}):
-            found.append((times[0], ahead_s))
+            found.append(times[0])
     return found
 
 

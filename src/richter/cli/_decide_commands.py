@@ -244,7 +244,7 @@ def report() -> None:
 @level_option
 @json_option
 def watch() -> None:
-    """Did it get worse? Follow a model over a SERIES: a folder of runs, a database, files by date, or a table with
+    """Did it get worse? Follow a model over a SERIES: a folder of runs, files by date, or a table with
     dates.
 
     Look as often as you like: at most 5% of all series (1 - level) give a false alarm. --margin is the loss that
@@ -257,7 +257,6 @@ def watch() -> None:
       richter watch logs/2026-*.eval --condition new
       richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
       richter watch results.csv --date day         one table with dates
-      richter watch postgresql://host/evals --json watch.json
     """
 
 

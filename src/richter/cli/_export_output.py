@@ -9,7 +9,7 @@ import polars as pl
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
-from richter.store import Place, is_run, open_ledger, run_place
+from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
 
 
@@ -31,7 +31,7 @@ def export(
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
-    source = run_place(sources[0])
+    source = Path(sources[0])
     say = console().print
     if output is not None:
         frame = _table_of(source, sources, table, reading)
@@ -80,7 +80,7 @@ def _check_ways(
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
 
 
-def _table_of(source: Place, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
+def _table_of(source: Path, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
     """A table of a run's ledger, or of files."""
     if not is_run(source):
         return _of_tables(read_tables(*sources, options=reading), table)

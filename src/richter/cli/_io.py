@@ -20,7 +20,7 @@ from rich.text import Text
 from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
 from richter.records import json_text, plain, printable
-from richter.store import RunLike, is_database, is_run, write_file
+from richter.store import RunLike, is_run, write_file
 from richter.tables import Dataset, ReadOptions, as_options, read_tables, saved_entry
 
 if TYPE_CHECKING:
@@ -448,7 +448,7 @@ def as_run(sources: Sequence[RunLike], reading: ReadOptions, folder: Path) -> Pa
 
     tables = read_tables(*sources, options=reading)
     place = named_source(sources[0])[1]
-    run = folder / (place.stem if isinstance(place, Path) else "files")
+    run = folder / place.stem
     write_tables(tables, run)
     return run
 
@@ -461,10 +461,10 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
         raise InputError(f"{arguments[0]}: no such file or run.", remedy="Check the path.")
     if list(arguments[: len(sources)]) != sources:
         raise InputError(f"{names[0]}: no such file or run.", remedy="Put files first, names of models after them.")
-    if not names and all("=" in a and not Path(a).exists() and not is_database(a) for a in sources):
+    if not names and all("=" in a and not Path(a).exists() for a in sources):
         names = [a.partition("=")[0] for a in sources]
     return sources, names
 
 
 def _is_source(argument: str) -> bool:
-    return is_database(argument) or Path(argument).exists() or "=" in argument
+    return Path(argument).exists() or "=" in argument

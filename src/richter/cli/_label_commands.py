@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from richter.cli._options import command, json_option, level_option, one_of, page_options, seed_option
-from richter.store import run_place
 
 
 @command("_plan_output:plan_new")
@@ -39,7 +38,7 @@ def plan_lock() -> None:
 
 
 @command("_label_output:label")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.argument("conditions", nargs=-1)
 @click.option(
     "--on",

@@ -27,7 +27,7 @@ from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import Place, is_run, run_file, run_folder
+from richter.store import is_run, run_file
 from richter.tables import ReadOptions
 
 PAGE_MARK = '<meta name="generator" content="Richter'
@@ -60,7 +60,7 @@ def report(
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
     stored = stored_results(place) if isinstance(place, Path) else None
-    home = None if run is None else run_folder(run)
+    home = None if run is None else Path(run)
     if all(target is None for target in (output, json_path, md_path, folder)):
         output = (home or Path()) / "report.html"
     inputs = _inputs(home, plan, files)
@@ -108,12 +108,12 @@ def _write_beside(
     return written
 
 
-def _stated_options(run: Place | None, plan: Path | None, **options: Any) -> dict[str, Any]:
+def _stated_options(run: Path | None, plan: Path | None, **options: Any) -> dict[str, Any]:
     """The options that hold: all of them, or only those typed where there is a plan."""
     return options if _plan_in_force(run, plan) is None else typed_only(options)
 
 
-def _plan_in_force(run: Place | None, plan: Path | None) -> Path | None:
+def _plan_in_force(run: Path | None, plan: Path | None) -> Path | None:
     """The plan that holds against `richter.toml` and defaults: the given one, else the run's own."""
     return plan if plan is not None or run is None else run_file(run, "plan.toml")
 

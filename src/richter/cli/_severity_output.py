@@ -22,7 +22,7 @@ from richter.cli._io import (
     split_sources,
     without_settings,
 )
-from richter.errors import InputError, without_passwords
+from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, plain, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
@@ -80,7 +80,7 @@ def severity(
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)
-    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(printable(describe_severity_next(report.study.claims, again=again)), soft_wrap=True)
     outcome = decide_gate(report.requirements, accept_judge=True)
     return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)

@@ -12,7 +12,7 @@ from richter.cli._plan_output import is_plan, verify_plan
 from richter.errors import InputError
 from richter.interop import evidence_files, is_zip
 from richter.records import printable
-from richter.store import PartIntegrity, check_integrity, is_database, is_run, run_place
+from richter.store import PartIntegrity, check_integrity, is_run
 from richter.tables import ReadOptions
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def verify(
     from richter.audit import verify_archive, verify_results
 
     out = console(json_path)
-    if is_database(what) or is_run(Path(what)):
+    if is_run(what):
         result = _verify_run(out, what, seals_path)
     elif is_zip(what):
         from richter.report import render_report
@@ -55,7 +55,7 @@ def _verify_run(out: Console, what: str, seals_path: str | None) -> "Verificatio
     """The check of a run's records against their hashes and seals; prints each part's records and seal."""
     from richter.audit import Verification
 
-    found = check_integrity(run_place(what), seals=_seals(seals_path))
+    found = check_integrity(what, seals=_seals(seals_path))
     checked = sum(part.records for part in found.parts)
     faults = tuple(chain.from_iterable(map(_part_faults, found.parts)))
     for part in found.parts:

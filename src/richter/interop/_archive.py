@@ -21,19 +21,7 @@ from richter.interop._import_logs import imported_call
 from richter.interop._run_tables import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable, is_zip, stem_in
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, StepRating, json_text
-from richter.store import (
-    Call,
-    Place,
-    RunLike,
-    Spent,
-    check_integrity,
-    find_parts,
-    new_run,
-    open_ledger,
-    run_file,
-    run_place,
-    write_file,
-)
+from richter.store import Call, RunLike, Spent, check_integrity, find_parts, new_run, open_ledger, run_file, write_file
 from richter.trajectories import Step
 
 __all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_evidence", "restore_run",
@@ -58,7 +46,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     `scratch` is an empty folder to write tables in.
     """
     files: dict[str, bytes] = {}
-    places = {"": run_place(run)} | {f"{name}/": part for name, part in find_parts(run).items()}
+    places = {"": Path(run)} | {f"{name}/": part for name, part in find_parts(run).items()}
     for prefix, place in places.items():
         files |= {f"records/{prefix}{name}": body for name, body in _ledger_files(place, scratch).items()}
         for name in CARRIED:
@@ -71,7 +59,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     return files
 
 
-def _ledger_files(place: Place, scratch: Path) -> dict[str, bytes]:
+def _ledger_files(place: Path, scratch: Path) -> dict[str, bytes]:
     """The conditions, notes and tables of a ledger as files by name."""
     with open_ledger(place) as ledger:
         tables = {name: make(ledger) for name, make in EXPORTS.items()}

@@ -28,15 +28,7 @@ from richter.report._side_by_side import read_item_tables, read_run_tables
 from richter.report._timelines import runs_of_item
 from richter.report._tokens import tokens_css
 from richter.report._visible_text import visible
-from richter.store import (
-    LEDGER_NAME,
-    DatabaseRun,
-    Ledger,
-    has_ledger,
-    open_ledger,
-    run_part,
-    run_place,
-)
+from richter.store import Ledger, is_run, open_ledger
 from richter.store import find_runs as find_runs_in
 from richter.tables import graded_answers, read_tables
 
@@ -72,17 +64,13 @@ def find_runs(places: Sequence[str]) -> list[str]:
     """The runs at `places`: a run itself, or the runs in a folder; each once, in order."""
     found: dict[str, None] = {}
     for place in places:
-        folder = run_place(place)
-        if isinstance(folder, DatabaseRun):  # one run of it, or all
-            inside = [folder] if "#" in place else find_runs_in(folder)
-            found |= dict.fromkeys(f"{folder.url}#{run.name}" for run in inside)
-            continue
-        if (folder / LEDGER_NAME).exists():
+        folder = Path(place)
+        if is_run(folder):
             found[place] = None
             continue
         if not folder.is_dir():
             raise InputError(f"{place} is not a run or a folder of runs.", remedy="`richter run` shows what is here.")
-        found |= dict.fromkeys(str(path.parent) for path in sorted(folder.glob(f"*/{LEDGER_NAME}")))
+        found |= dict.fromkeys(map(str, find_runs_in(folder)))
     return list(found)
 
 
@@ -234,7 +222,7 @@ class RunsApp:
             key = "\n".join(runs)
             known = self._documents.get(key)
             if known is None or known[0] != stamp:
-                named = runs if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                named = runs if len(runs) == 1 else [f"{Path(run).name}={run}" for run in runs]
                 known = self._documents[key] = (stamp, await _for_reader(request, lambda: self.measure(*named)))
             return known[1]
 
@@ -251,7 +239,7 @@ class RunsApp:
         async with self._rendering:
             known, key = self._pages, "\n".join(runs)
             if known is None or known[0] != key or known[1] is not document:
-                source = runs[0] if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                source = runs[0] if len(runs) == 1 else [f"{Path(run).name}={run}" for run in runs]
                 known = self._pages = (key, document, await _for_reader(request, lambda: _render(document, source)))
             return known[2]
 
@@ -459,8 +447,8 @@ def _told(answer: Mapping[str, Any], ratings: Sequence[Mapping[str, Any]]) -> di
 
 def _draws(run: str, item_id: str) -> list[dict[str, Any]]:
     """The repeated draws of an item, where the run has them as a part: answer texts with how often they came."""
-    part = run_part(run, "draws")
-    if not has_ledger(part):
+    part = Path(run) / "draws"
+    if not is_run(part):
         return []
     counts: dict[tuple[str, str], int] = defaultdict(int)
     with open_ledger(part, checked=False) as ledger:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from richter.store._hashes import *
     from richter.store._integrity import *
     from richter.store._ledger import *
-    from richter.store._place import *
-    from richter.store._run_files import *
     from richter.store._runs import *
     from richter.store._spending import *
     from richter.store._sqlite import *

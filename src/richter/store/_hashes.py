@@ -8,14 +8,15 @@ import dataclasses
 import functools
 import hashlib
 import operator
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from richter.store._database import Database, Statements, Values
-from richter.store._schema import has_table
+if TYPE_CHECKING:
+    from richter.store._sqlite import SqliteDatabase
 
 __all__ = ["Damage"]
 
@@ -110,25 +111,33 @@ def _without_signed_zeros(stored: Sequence[Any]) -> list[Any]:
 def _hash_record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
     """(key, hash) of a record as a database gives it."""
     if table == "failures":
-        stored = [int(v) if isinstance(v, bool) else v for v in stored]  # PostgreSQL's given_up
+        stored = [int(v) if isinstance(v, bool) else v for v in stored]
     text = _encode(_without_signed_zeros(stored) if _REALS[table] else stored)
-    if b"\\u0000" in text:
-        text = text.replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
     digest = hashlib.sha256(table.encode() + text).hexdigest()[:40]
     key = _KEYS.get(table)
     return (digest if key is None else _encode(key(stored)).decode()), digest
 
 
-class HashedTransaction:
-    """A transaction that remembers the hashes of the records it adds; `keep_hashes` commits them with these."""
+class Transaction:
+    """A transaction under way. It remembers the hashes of the records it adds; `keep_hashes` commits them with these.
 
-    def __init__(self, transaction: Statements) -> None:
-        self._transaction = transaction
+    The time at which records are made is the ledger's, and is left out of their rows.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
         self._hashes: defaultdict[str, list[tuple[str, str, str]]] = defaultdict(list)
         self._now: float | None = None
-        self.rows, self.many, self.alone = transaction.rows, transaction.many, transaction.alone
 
-    def add(self, table: str, rows: Iterable[Values]) -> None:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement; the rows it returns."""
+        return self._db.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row of values."""
+        self._db.executemany(sql, rows)
+
+    def add(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Add records to a table."""
         records, columns = [list(row) for row in rows], COLUMNS[table]
         if not records:
@@ -148,18 +157,9 @@ class HashedTransaction:
         """Write the hashes of what was added; False where nothing was."""
         if not self._hashes:
             return False
-        if not self._has_hashes():
-            self.alone()  # two processes may be the first
-            if not self._has_hashes():  # the first commit vouches for what older programs wrote
-                self._hashes.clear()
-                for table in TABLES:
-                    self._remember(table, self.rows(select(table)))
         for table, hashes in self._hashes.items():
             self.many(_insert_hash(table), sorted(hashes, key=operator.itemgetter(1)))  # in the order of the index
         return True
-
-    def _has_hashes(self) -> bool:
-        return bool(self.rows("SELECT 1 FROM hashes LIMIT 1"))
 
 
 def select(table: str, where: str = "") -> str:
@@ -183,9 +183,9 @@ class Damage:
         return f"{self.table} {self.record}: {self.what}" if self.record else f"{self.table}: {self.what}"
 
 
-def has_hashes(database: Database) -> bool:
+def has_hashes(database: "SqliteDatabase") -> bool:
     """Whether a run has hashes: older ones get theirs when something is next recorded in them."""
-    return has_table("hashes", database.version) and bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
+    return bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
 
 
 class CheckedRecords(NamedTuple):
@@ -196,7 +196,7 @@ class CheckedRecords(NamedTuple):
     damage: tuple[Damage, ...]
 
 
-def check_hashes(database: Database) -> CheckedRecords:
+def check_hashes(database: "SqliteDatabase") -> CheckedRecords:
     """Compare a run's records with their hashes."""
     due: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by table: record -> hash
     copies: Counter[str] = Counter()  # of the rows without a key, by hash
@@ -210,8 +210,7 @@ def check_hashes(database: Database) -> CheckedRecords:
             else:
                 due[table][record] = digest
         for table in sorted({*TABLES, *due}):
-            is_there = table in TABLES and has_table(table, database.version)
-            rows = stream(select(table)) if is_there else ()  # damage may name others
+            rows = stream(select(table)) if table in TABLES else ()  # damage may name others
             if table in _KEYLESS:
                 n, faults = _compare_copies(table, copies, rows)
             else:

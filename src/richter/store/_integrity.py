@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
+from pathlib import Path
 
 from richter.errors import LedgerError
 from richter.store._hashes import MOST_NAMED, Damage, check_hashes, has_hashes
-from richter.store._place import Place, RunLike, run_place
 from richter.store._runs import find_parts, open_ledger
-from richter.store._sqlite import SqliteDatabase
+from richter.store._sqlite import RunLike
 
 __all__ = ["Integrity", "PartIntegrity", "check_integrity"]
 
@@ -54,10 +54,10 @@ def check_integrity(run: RunLike, *, seals: dict[str, str] | None = None) -> Int
 
     Without `seals` damage is found, and changes by whoever did not know of the hashes. Somebody who rewrites records
     and hashes together is found by a seal that was kept elsewhere (in an evidence archive, in a mail): the run must
-    hold the same records as then, no more and no fewer. Take seals of a run in a database while nobody writes it.
+    hold the same records as then, no more and no fewer.
     """
-    place = run_place(run)
-    parts: dict[str, Place] = {"": place}
+    place = Path(run)
+    parts: dict[str, Path] = {"": place}
     with contextlib.suppress(LedgerError):  # the run's own check says what is wrong with it
         parts |= find_parts(run)
     expected = seals or {}
@@ -69,12 +69,11 @@ def _broken_part(name: str, what: str, expected: str | None) -> PartIntegrity:
     return PartIntegrity(name=name, expected=expected, damage=(Damage(table="ledger", record="", what=what),))
 
 
-def _check_part(name: str, place: Place, expected: str | None) -> PartIntegrity:
+def _check_part(name: str, place: Path, expected: str | None) -> PartIntegrity:
     try:
         with open_ledger(place, checked=False) as ledger:
             database = ledger._database
-            file = database.faults() if isinstance(database, SqliteDatabase) else []
-            faults = tuple(Damage(table="file", record="", what=fault) for fault in file[:MOST_NAMED])
+            faults = tuple(Damage(table="file", record="", what=fault) for fault in database.faults()[:MOST_NAMED])
             checked = check_hashes(database) if has_hashes(database) else None
     except LedgerError as error:
         return _broken_part(name, error.what, expected)

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
-from richter.store._database import Stream, Transaction, UnstorableValue, Values
-from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
-from richter.store._schema import APPLICATION_ID, NEWEST, check_version, migrations_after
+from richter.store._hashes import Transaction, check_hashes, has_hashes
+from richter.store._schema import APPLICATION_ID, SCHEMA, VERSION, check_version
 
-__all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
+__all__ = ["LEDGER_NAME", "RunLike", "ensure_inside", "is_locked"]
+
+RunLike = str | Path  # the folder of a run, as a caller may give it
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
@@ -36,13 +37,16 @@ read_clock = time.time  # seconds since 1970
 _CHECKED_STATES: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
 
 
+class UnstorableValue(LedgerError):
+    """A value that a column cannot hold, among those of a transaction, which was not done."""
+
+
 class SqliteDatabase:
     """The file `ledger.sqlite` of a run folder."""
 
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
-        self.version = NEWEST
         self._writable = writable
         self._guard = threading.RLock()
         self._head: int | None = None
@@ -165,21 +169,20 @@ class SqliteDatabase:
                 f"{self.path} holds a view, a trigger or a virtual table, which no ledger has.",
                 remedy="Do not use it: somebody changed it. Restore it from a copy.",
             )
-        check_version(str(self.path), version, writable=self._writable)
+        is_new = self._writable and version == 0
+        if not is_new:
+            check_version(str(self.path), version)
         if not self._writable:
-            self.version = version
             return
         db.execute("PRAGMA page_size=8192")  # of a new file: an answer of a kilobyte took a page of its own on 4,096
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
         db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
-        for number, names, script in migrations_after(version):
+        if is_new:
             db.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {script} "  # constants, not input
-                f"PRAGMA user_version={number};"
+                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {SCHEMA} "  # constants, not input
+                f"PRAGMA user_version={VERSION}; COMMIT;"
             )
-            db.executemany("INSERT INTO migrations VALUES (?1, clock())", [(name,) for name in names])
-            db.execute("COMMIT")
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -195,12 +198,12 @@ class SqliteDatabase:
         except (UnicodeError, OverflowError) as error:
             raise UnstorableValue(f"{self.path} cannot hold a value: {error}.", remedy="Leave it out.") from error
 
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Read, beside a commit in progress."""
         with self._translate_errors():
             return self._reader.execute(sql, values).fetchall()
 
-    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Read row by row."""
         with self._translate_errors():
             # `yield from` would close the cursor of a reader that stops half way, which fails once the file is closed
@@ -208,7 +211,7 @@ class SqliteDatabase:
                 yield row
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Stream]:
+    def snapshot(self) -> Iterator[Callable[[str], Iterator[Any]]]:
         """Read what stands there now, whoever writes meanwhile."""
         with self._translate_errors():
             self._reader.execute("BEGIN")
@@ -240,7 +243,7 @@ class SqliteDatabase:
         with self._guard, self._translate_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                transaction = HashedTransaction(_Writing(self._db))
+                transaction = Transaction(self._db)
                 result = work(transaction)
                 commits = self._db.execute(_COUNT_COMMIT).fetchone()[0] if transaction.keep_hashes() else None
             except BaseException:
@@ -367,22 +370,6 @@ def _open(path: Path, flags: str) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
     db.create_function("clock", 0, lambda: read_clock())
     return db
-
-
-class _Writing:
-    """The transaction that `write` has begun."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        return self._db.execute(sql, values).fetchall()
-
-    def many(self, sql: str, rows: Sequence[Values]) -> None:
-        self._db.executemany(sql, rows)
-
-    def alone(self) -> None:
-        """Nothing to do: the folder has one writer."""
 
 
 def take_lock(folder: Path, name: str = LOCK_NAME) -> int:

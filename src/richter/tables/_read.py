@@ -24,7 +24,7 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Place, is_run
+from richter.store import is_run
 from richter.tables._part import Part, assemble, rename_conditions
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
 from richter.tables._reading import options_for, proposal_of
@@ -176,13 +176,13 @@ def _by_references(part: Part) -> Part:
     return part
 
 
-def _places(sources: Sequence[Source]) -> Iterator[Place]:
+def _places(sources: Sequence[Source]) -> Iterator[Path]:
     """The files and runs among the sources; of a folder its files."""
     for source in sources:
         if not is_frame(source):
             place = named_source(source)[1]
-            inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
-            yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
+            inside = place.is_dir() and not is_run(place)
+            yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]
 
 
 def tables_of(
@@ -199,7 +199,7 @@ def tables_of(
     return dataclasses.replace(tables, places=(ledger.place,), options=options)
 
 
-def holds_logs(path: Place) -> bool:
+def holds_logs(path: Path) -> bool:
     """A log of a known tool, or a folder with some."""
     if not isinstance(path, Path) or is_run(path):
         return False
@@ -211,7 +211,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     if is_frame(source):
         return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
     name, path = named_source(source)
-    if isinstance(path, DatabaseRun) or is_run(path):
+    if is_run(path):
         from richter.store import open_ledger
         from richter.tables._read_run import part_of_ledger
 

@@ -14,7 +14,7 @@ from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.records import counted, printable
-from richter.store import Place, open_ledger
+from richter.store import open_ledger
 from richter.words import describe_base_rate
 from richter_audit import ascent
 from richter_audit.ascent._summary import summarise
@@ -37,7 +37,7 @@ BESIDE = {
 
 
 def search_show(
-    runs: tuple[Place, ...],
+    runs: tuple[Path, ...],
     categories: int,
     failing: int,
     base_path: Path | None,
@@ -96,7 +96,7 @@ def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
 
 
 def _from_base(
-    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
+    out: Console, run: Path, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
 ) -> tuple[ascent.ErrorSurvey | None, ascent.FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
     missing: dict[str, str] = {}
