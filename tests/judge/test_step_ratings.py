@@ -102,18 +102,6 @@ def test_people_label_steps_on_the_page_and_take_them_back(run: Path) -> None:
                 page.rate({"task": task["number"], "severity": 1, "steps": bad})
 
 
-def test_an_evidence_archive_gives_the_same_first_decisive_error(run: Path, tmp_path: Path) -> None:
-    with FakeApi(reply=judge_reply(2)) as api:
-        judge_run(run, judges=name_conditions([f"{api.url}#judge"], decoding=Decoding()))
-    archive = tmp_path / "evidence.zip"
-    with pytest.raises(SystemExit) as end:
-        main(["export", str(run), "--evidence", str(archive)])
-    assert not end.value.code
-    for source in (run, archive):
-        (claim,) = compare_tables(read_tables(source), conditions=("old", "new"), n_resamples=100).of("first_decisive")
-        assert claim.values == pytest.approx((0.625, 0.25))
-
-
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 from richter.cli import main
 from richter.errors import InputError, LedgerLocked
-from richter.store import check_integrity, is_run, new_run, open_ledger
+from richter.store import is_run, new_run, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
 KILLED = """
@@ -55,7 +55,8 @@ def test_two_imports_into_one_run_and_a_fault_in_the_middle(tmp_path: Path) -> N
         ledger.set_note("x", {})
         with pytest.raises(LedgerLocked), new_run(tmp_path / "run"):
             pass
-    assert check_integrity(tmp_path / "run").sound
+    with open_ledger(tmp_path / "run") as ledger:
+        assert not ledger.describe_lost_end()
     with pytest.raises(ZeroDivisionError), new_run(tmp_path / "other"):
         raise ZeroDivisionError
     assert not is_run(tmp_path / "other")
@@ -89,4 +90,5 @@ def test_a_sound_run_on_a_full_disk_is_read_and_never_called_damaged(tmp_path: P
     assert said[2] == "exit 1"
     assert "damaged" not in said[3]
     assert not is_run(new)
-    assert check_integrity(run).sound
+    with open_ledger(run) as ledger:
+        assert not ledger.describe_lost_end()

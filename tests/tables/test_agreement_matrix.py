@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import uuid
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +80,6 @@ def surfaces(source: Source, folder: Path) -> dict[str, Cells]:
         page = json.loads(call("report", *source, "--only", "floors", "--json", "-"))
         found["report command"] = cells(page["sections"]["floors"]["comparison"])
         found["view"] = viewed(source)
-        call("export", *source, "--evidence", folder / f"{uuid.uuid4().hex}.zip")
-        with zipfile.ZipFile(max(folder.glob("*.zip"), key=os.path.getmtime)) as archive:
-            kept = json.loads(archive.read("results.json"))
-        found["evidence"] = cells(kept["sections"]["floors"]["comparison"])
     return found
 
 

@@ -11,7 +11,6 @@ import pytest
 import richter
 from richter.audit import compare_tables
 from richter.audit._went_wrong import count_faults
-from richter.cli import main
 from richter.report import read_evidence, render_report
 from richter.tables import ReadOptions, as_options, read_tables
 from richter.tables._tables import RUN_FIGURES
@@ -136,24 +135,6 @@ def test_a_redacted_page_counts_faults_and_holds_no_text_of_steps(lines: Path) -
         read_evidence(results.tables, redact=True).packed
         == read_evidence(dataclasses.replace(results.tables, steps=None, faults=None), redact=True).packed
     )
-
-
-def test_a_run_and_its_archive_keep_the_steps(lines: Path, tmp_path: Path) -> None:
-    """What is imported, and what a reviewer makes of the archive, measures the same as the file."""
-    log = read_tables(lines)
-    commands = [["import", str(lines), "-o", str(tmp_path / "run")],
-                ["export", str(tmp_path / "run"), "--evidence", str(tmp_path / "a.zip")]]  # fmt: skip
-    for arguments in commands:
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        assert not end.value.code
-    for kept in (read_tables(tmp_path / "run"), read_tables(tmp_path / "a.zip")):
-        assert kept.data_hash == log.data_hash
-        key = ["condition", "item", "draw", "place"]
-        for own, given in ((kept.steps, log.steps), (kept.faults, log.faults)):
-            assert own is not None
-            assert given is not None
-            assert own.sort(key).equals(given.sort(key))
 
 
 def test_a_table_with_a_number_of_steps_is_still_a_table(tmp_path: Path) -> None:

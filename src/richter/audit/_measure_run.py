@@ -1,26 +1,22 @@
 """What a run or any other source holds, read once: the records behind every section of its results."""
 
-import contextlib
 import dataclasses
 import datetime
 import functools
 import math
 import shlex
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import polars as pl
 
 from richter.audit._plan import POLICY_DEFAULTS, Plan, read_plan
 from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
-from richter.errors import InputError, LedgerError, PlanError
-from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
-from richter.records import Condition, Item, Rating, tell_apart
-from richter.store import Ledger, Spent, find_parts, is_run, open_ledger, run_file
+from richter.interop import Source, is_frame, named_source
+from richter.records import LOST_END, Condition, Item, Rating, of_kind, tell_apart
+from richter.store import Spent, find_parts, is_run, open_ledger, run_file
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
@@ -72,6 +68,7 @@ class RunRecords:
     files: tuple[str, ...] = ()  # as they are given to a command, without their folders
     parts: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     state: Literal["complete", "in progress", "empty"] = "complete"
+    lost: str = ""  # which records are missing or may be
     notes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=lambda: {n: {} for n in NOTES})
     times: tuple[float, float] | None = None
 
@@ -170,29 +167,9 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-@contextlib.contextmanager
-def open_records(
-    *sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()
-) -> Iterator[RunRecords]:
-    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written.
-
-    An evidence archive is the run that it holds, which is there as long as this is open.
-    """
-    name, place = (None, None) if len(sources) != 1 or is_frame(sources[0]) else named_source(sources[0])
-    if name is not None or not isinstance(place, Path) or not is_evidence(place):
-        yield _kept(_read(sources, options), conditions)
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            records = _read([str(evidence_run(place, Path(scratch)))], options)
-            tables = dataclasses.replace(records.tables, places=(place,))
-            records = dataclasses.replace(records, tables=tables, source=place.name, files=(place.name,))
-            yield _kept(records, conditions)
-        except (InputError, LedgerError, PlanError) as error:
-            if scratch not in str(error):
-                raise
-            reason, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
-            raise InputError(reason, remedy=remedy) from error
+def read_records(*sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()) -> RunRecords:
+    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written."""
+    return _kept(_read(sources, options), conditions)
 
 
 def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
@@ -217,6 +194,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     return RunRecords(
         tables=tables,
         conditions=tuple(Condition(name=name, model=name) for name in tables.conditions),
+        lost="; ".join(of_kind(tables.notes, LOST_END)),
         source=first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} more'}",
         files=tuple(file if name is None else f"{name}={file}" for name, file in files),
         spent={
@@ -235,14 +213,14 @@ def _read_ledger(place: Path, options: ReadOptions) -> RunRecords:
         tables = tables_of(ledger, options)
         conditions = _told_apart(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
-        archive = ledger.note(ARCHIVE_NOTE)
-        times = ledger.times() if archive is None else archive["times"]
-        spent = [_spent_by(ledger)]
+        times = ledger.times()
+        spent, lost = [ledger.spent()], [ledger.describe_lost_end()]
     parts = find_parts(place)
     drawn: dict[str, str] = {}
     for part in parts.values():
         with open_ledger(part) as ledger:
-            spent.append(_spent_by(ledger))
+            spent.append(ledger.spent())
+            lost.append(ledger.describe_lost_end())
             drawn |= {c.name: c.model for c in _told_apart(ledger.conditions())}
     answered = len(tables.answers) > 0
     return RunRecords(
@@ -251,6 +229,7 @@ def _read_ledger(place: Path, options: ReadOptions) -> RunRecords:
         parts=parts,
         drawn=drawn,
         state="in progress" if writing else "complete" if answered else "empty",
+        lost="; ".join(filter(None, lost)),
         conditions=tuple(c for c in conditions if c.name in tables.conditions or not answered),
         notes=notes,
         times=times,
@@ -262,12 +241,6 @@ def _told_apart(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     """The conditions of a ledger under the names that its tables have."""
     apart = tell_apart(c.name for c in conditions)
     return tuple(dataclasses.replace(c, name=apart.get(c.name, c.name)) for c in conditions)
-
-
-def _spent_by(ledger: Ledger) -> Spent:
-    """What a ledger cost; of one that was made again from an archive, what the archive says."""
-    stated = (ledger.note(ARCHIVE_NOTE) or {}).get("spent")
-    return ledger.spent() if stated is None else msgspec.convert(stated, Spent)
 
 
 def _sum(parts: list[Spent]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from richter.audit._series import CANARIES
 from richter.claims import Blocked, Metric, Question, as_judged, measure_words, watched_measures
 from richter.errors import InputError
 from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
-from richter.interop import is_evidence, log_files, read_frame
+from richter.interop import log_files, read_frame
 from richter.records import plain, printable
 from richter.store import find_parts, find_runs, is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables, single_table
@@ -166,7 +166,7 @@ def _read(
     place: Path, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
 ) -> Iterator[_Entry]:
     """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
-    is_table = place.is_file() and not holds_logs(place) and not is_evidence(place)
+    is_table = place.is_file() and not holds_logs(place)
     if is_table and (alone or date is not None):
         frame = read_frame(place, text=True)
         if date is not None and date not in frame.columns:

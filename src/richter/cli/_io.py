@@ -367,7 +367,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOptions:
     """The options of reading with a plan: what is typed, else the plan's; what `richter.toml` says is not used.
 
-    What differs from the plan is listed with the result, which is then exploratory.
+    What differs from the plan makes the result exploratory.
     """
     ctx = click.get_current_context()
     sources = {name: ctx.get_parameter_source(name) for name in READING}

@@ -14,8 +14,8 @@ from richter.cli._options import command, json_option, level_option, one_of, pag
 def plan_new() -> None:
     """Write a plan of this KIND with every field, its meaning and its default, before looking at data.
 
-    A result is confirmatory when its plan was locked before its first use and has not changed since. The attempts are
-    kept beside the plan, in PLAN.log. `richter verify PLAN` checks it.
+    A result is confirmatory when its plan was locked before the answers came and has not changed since.
+    `richter verify PLAN` checks it.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -375,14 +375,11 @@ def main(args: list[str] | None = None) -> None:
 def _run(argv: list[str]) -> int:
     """The exit status of a command line."""
     ended: list[int] = []
-    on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
         if foreign := [word for word in argv if not is_utf8(word)]:
             raise InputError(f"{foreign[0]} is not UTF-8.", remedy="Give the file another name.")
         with _ending_politely(ended):
-            code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
-        for write in on_success if code in (None, 0, 3, 4) else ():
-            write()
+            code = _root(argv, standalone_mode=False, prog_name="richter")
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:

@@ -71,7 +71,7 @@ def _read_contents(place: Path, ledger: Ledger, item_id: str | None, head: int) 
         spent=ledger.spent(),
         unsettled=unsettled_run(place),
         suspects=ledger.note("suspects"),
-        notes=(ledger.note("servers") or {}).get("said", []),
+        notes=[*filter(None, [ledger.describe_lost_end()]), *(ledger.note("servers") or {}).get("said", [])],
         raters=Counter((r.kind, r.rater) for r in ledger.ratings()),
         answers={c.name: [] for c in conditions},
         counts={c.name: {"answers": 0, "truncated": 0, "failed": 0} for c in conditions},

@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from richter.interop import named_source
 from richter.records import counted, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, verdict_word
-from richter.words._page_texts import describe_claim_row
+from richter.words._page_texts import describe_claim_row, describe_lost_end
 from richter.words._spans import number
 
 WIDTH, LEAST = 100, 80
@@ -51,6 +51,8 @@ def summarise(
 def _head(document: Row, width: int) -> Iterator[str]:
     run = document["run"]
     yield from _wrap(printable(document["answer"], limit=LONGEST), width)
+    if run["lost"]:
+        yield from _wrap(printable(describe_lost_end(run["lost"]), limit=LONGEST), width)
     for line in lines_below(document.get("first_lines") or {}):
         yield from _wrap(printable(line, limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")

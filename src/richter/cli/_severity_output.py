@@ -67,7 +67,7 @@ def severity(
         reading = settle_reading(reading, planned.reading)
         options = without_settings(options, planned.values)
         if names and sorted(names) != sorted(planned.values["conditions"]):
-            options["deviations"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
+            options["beside_plan"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
@@ -196,7 +196,7 @@ def _small_print(report: SeverityReport, *, everything: bool) -> list[str]:
     else:
         vouched = f"plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}"
         lines.append(describe_registration(is_registered=True, vouched=vouched))
-    return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
+    return lines
 
 
 LOOK: dict[str, Any] = {"right": 1, "box": SIMPLE_HEAD, "padding": 0, "pad_edge": False}

@@ -87,9 +87,8 @@ class RunsApp:
         *,
         measure: Callable[..., Mapping[str, Any]],
         rating: Callable[[Ledger, str], RatingPage],
-        archive: Callable[[str, Path], None],
     ) -> None:
-        self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
+        self.runs, self.measure, self.rating = list(runs), measure, rating
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
         self._list_rows = RunRows()
         self._reading: dict[int, asyncio.Task[dict[str, Any]]] = {}
@@ -251,17 +250,9 @@ class RunsApp:
             return _download(body, name, "application/json")
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
-        if name == "evidence.zip":
-            return _download(await _in_thread(self._archived, run), name, "application/zip")
         if stem in EXPORTS and f".{ending}" in TYPES:
             return _download(await _in_thread(_table, run, stem, ending), name, TYPES[f".{ending}"])
         raise web.HTTPNotFound(reason="There is no such export.")
-
-    def _archived(self, run: str) -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "evidence.zip"
-            self.archive(run, path)
-            return path.read_bytes()
 
     # ---- rating --------------------------------------------------------------------------------------------------
 

@@ -15,10 +15,9 @@ from typing import Any, Self
 from richter.records import Answer
 from richter.store._batching import Grouped
 from richter.store._call_rows import Call, call_cost, call_row, failure_row, read_answer, to_failure
-from richter.store._hashes import Transaction
 from richter.store._record_tables import RecordTables
 from richter.store._spending import Attempt, Room, Spender, Usage
-from richter.store._sqlite import SPENDING_LOCK, SqliteDatabase, UnstorableValue, take_lock
+from richter.store._sqlite import SPENDING_LOCK, SqliteDatabase, Transaction, UnstorableValue, take_lock
 
 __all__ = ["SERVED_NOTE", "Ledger", "ModelSpent", "Spent", "Unsettled"]
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 from richter.errors import InputError, LedgerCorrupt
 from richter.records import Condition, Confidence, Grade, Item, Rating, StepRating
 from richter.store._call_rows import read_json
-from richter.store._hashes import COLUMNS, Transaction, select
-from richter.store._sqlite import SqliteDatabase
+from richter.store._schema import COLUMNS, select
+from richter.store._sqlite import SqliteDatabase, Transaction
 from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
@@ -29,6 +29,10 @@ class RecordTables:
     def __init__(self, database: SqliteDatabase, *, item: str | None = None) -> None:
         self._database, self._item = database, item
         self.name = database.name
+
+    def describe_lost_end(self) -> str:
+        """That the last records may be missing, or some are, and how that shows; empty where all are there."""
+        return self._database.describe_lost_end()
 
     def add_items(self, items: Sequence[Item]) -> None:
         """Add items; one already there must be the same, so that an answer never changes its question."""

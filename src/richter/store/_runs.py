@@ -40,8 +40,8 @@ def open_ledger(
 ) -> Ledger:
     """Open a run's ledger to write (made if missing) or to read, beside a writer too.
 
-    A run has one writer at a time. Its records are held against their hashes first (half a second for 100,000); not
-    where they are not `checked`, for a look at one of them or at their number.
+    A run has one writer at a time. Its file is looked through for damage first; not where it is not `checked`, for a
+    look at one record or at their number.
     With `item` the ledger gives what it holds of that item, and nothing of the others is read.
     """
     place, writable = Path(run), mode == "write"
@@ -49,6 +49,8 @@ def open_ledger(
     try:
         if checked:
             database.ensure_whole()
+        if writable:
+            database.open_head()
     except BaseException:
         database.close()
         raise

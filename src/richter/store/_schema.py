@@ -1,5 +1,8 @@
 """The ledger's tables."""
 
+import functools
+from typing import Literal, NamedTuple
+
 from richter.errors import LedgerError, LedgerNewer
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
@@ -115,16 +118,9 @@ SCHEMA = """
     ) WITHOUT ROWID;
     -- replies as they came, where they could not be kept as they are
     CREATE TABLE aside (key TEXT NOT NULL, body BLOB NOT NULL, created_at REAL NOT NULL);
-    -- the hash of each record, committed with it
-    CREATE TABLE hashes (
-        part TEXT NOT NULL,       -- the record's table
-        record TEXT NOT NULL,     -- JSON: its key; the hash where it has none
-        hash TEXT NOT NULL,
-        copies INTEGER NOT NULL,  -- how often it stands there, where it has no key
-        PRIMARY KEY (part, record)
-    ) WITHOUT ROWID;
-    -- one row: how many commits added records; `ledger.head` beside a file says it too
-    CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+    -- one row: how many commits added records, and how many rows they added to the tables that only grow;
+    -- `ledger.head` beside the file has the number of commits too
+    CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, records INTEGER NOT NULL);
     -- what an agent did on the way to an answer: a JSON list of its steps
     CREATE TABLE trajectories (
         item TEXT NOT NULL,
@@ -147,6 +143,63 @@ SCHEMA = """
         PRIMARY KEY (condition, item, draw, rater, step)
     ) WITHOUT ROWID;
 """
+
+
+class Table(NamedTuple):
+    """A table of records: its columns, those of its key, and which record wins."""
+
+    columns: str
+    key: str = ""  # none: the same row may stand there twice
+    repeated: Literal["refuse", "ignore", "replace"] = "refuse"  # what a further record of the same key does
+
+
+TABLES = {
+    "items": Table("id position body", "id"),
+    "conditions": Table("name position body", "name"),
+    "calls": Table(
+        "key model request text finish tokens logprobs tokens_in tokens_out money_usd latency_s created_at",
+        "key",
+        "ignore",
+    ),
+    "answers": Table("item condition draw call", "condition item draw", "ignore"),
+    "failures": Table("key model item condition draw error given_up created_at tokens money_usd"),
+    "ratings": Table(
+        "item condition draw rater kind severity mechanism reason started_at ended_at",
+        "condition item draw rater",
+        "replace",
+    ),
+    "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
+    "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
+    "trajectories": Table("item condition draw steps", "condition item draw", "replace"),
+    "step_ratings": Table(
+        "item condition draw step rater kind severity mechanism reason", "condition item draw rater step", "replace"
+    ),
+    "picks": Table("paragraph step position design", "paragraph"),
+    "retrievals": Table("source target", "source target"),
+    "sample": Table("place paragraph", "place"),
+    "notes": Table("name body", "name", "replace"),
+}
+COLUMNS = {name: table.columns.split() for name, table in TABLES.items()}
+GROWING = tuple(name for name, table in TABLES.items() if table.repeated != "replace")
+
+
+@functools.cache
+def insert(table: str) -> str:
+    """The SQL that adds a record to a table."""
+    columns, key = COLUMNS[table], TABLES[table].key.split()
+    sql = f"INSERT INTO {table} VALUES ({', '.join(f'?{k + 1}' for k in range(len(columns)))})"  # noqa: S608  (constants)
+    if TABLES[table].repeated == "ignore":
+        return f"{sql} ON CONFLICT DO NOTHING"
+    if TABLES[table].repeated == "replace":
+        new = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
+        return f"{sql} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {new}"
+    return sql
+
+
+def select(table: str, where: str) -> str:
+    """The SQL for the records of a table that fulfil a condition, in the order of its key."""
+    order = ", ".join(TABLES[table].key.split())
+    return f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608  (constants)
 
 
 def check_version(name: str, version: int) -> None:

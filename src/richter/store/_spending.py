@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from richter.errors import LedgerError, StorageError
-from richter.store._hashes import Transaction
-from richter.store._sqlite import SqliteDatabase
+from richter.store._sqlite import SqliteDatabase, Transaction
 
 __all__ = ["Attempt", "Limits", "Room", "RunUsage", "Usage"]
 

@@ -16,7 +16,6 @@ from richter.interop import (
     distinct_stems,
     is_frame,
     is_log,
-    is_zip,
     log_files,
     named_source,
     source_name,
@@ -80,18 +79,13 @@ def read_ratings(source: Source) -> RatingsFile:
 
 
 def _unpacked(source: Source, folder: Path) -> Source:
-    """The same source, unpacked first if it is a packed file or an evidence archive."""
+    """The same source, unpacked first if it is a packed file."""
     if is_frame(source):
         return source
     name, path = named_source(source)
-    if not isinstance(path, Path) or not path.is_file():
+    if not path.is_file():
         return source
-    run = None
-    if is_zip(path):
-        from richter.interop import evidence_run
-
-        run = evidence_run(path, folder)
-    found = run or unzipped(unpacked(path, folder), folder)
+    found = unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"

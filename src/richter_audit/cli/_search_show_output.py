@@ -15,7 +15,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.records import counted, printable
 from richter.store import open_ledger
-from richter.words import describe_base_rate
+from richter.words import describe_base_rate, describe_note
 from richter_audit import ascent
 from richter_audit.ascent._summary import summarise
 from richter_audit.cli._progress import price
@@ -51,7 +51,9 @@ def search_show(
         return
     (run,), out = runs, console(json_path)
     with open_ledger(run) as ledger:
-        summary = summarise(ledger, level=level)
+        summary, lost = summarise(ledger, level=level), ledger.describe_lost_end()
+    if lost:
+        out.print(describe_note(printable(lost)), soft_wrap=True)
     print_search(summary, json_path, table=True)
     folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None

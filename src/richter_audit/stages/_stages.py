@@ -145,16 +145,15 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
 
 
 def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
-    """Copy a plan, its lock and its log into the run before anything is asked; the reasons why it confirms nothing."""
+    """Copy a plan and its lock into the run before anything is asked; the reasons why it confirms nothing."""
     read_plan(plan)
     own = store.run_file(run, PLAN_NAME)
     if own is not None:
         if read_plan(own).hash != read_plan(plan).hash:
             raise InputError(f"{own} is another plan than {plan}.", remedy="Audit into a new run, or leave --plan out.")
     else:
-        for ending in ("log", "lock"):
-            if (beside := Path(f"{plan}.{ending}")).exists():
-                _keep_file(run, f"{PLAN_NAME}.{ending}", beside.read_bytes())
+        if (lock := Path(f"{plan}.lock")).exists():
+            _keep_file(run, f"{PLAN_NAME}.lock", lock.read_bytes())
         own = _keep_file(run, PLAN_NAME, Path(plan).read_bytes())
     status = check_plan(own)
     return None if status.confirmatory else "; ".join(status.reasons)
