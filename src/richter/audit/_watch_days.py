@@ -191,7 +191,7 @@ def _entries_by_date(place: Path, frame: pl.DataFrame, options: ReadOptions | No
 
 def _series_name(places: Sequence[Path]) -> str:
     """What is watched, where tables do not say: the folder, or the one file, that they are in."""
-    paths = dict.fromkeys(p for p in places if isinstance(p, Path))
+    paths = dict.fromkeys(places)
     first = next(iter(paths), Path("series"))
     return first.stem if len(paths) == 1 else first.resolve().parent.name
 

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -162,7 +161,7 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
         [*(shlex.quote(f) for f in files), *as_options(reading)],
         named_source(files[0])[1],
     )
-    if len(files) == 1 and isinstance(place, Path) and place.is_file():
+    if len(files) == 1 and place.is_file():
         frame = read_frame(place, text=True)
         again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"

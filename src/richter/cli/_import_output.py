@@ -58,7 +58,7 @@ def import_logs(
 
 def _all_logs(paths: tuple[str, ...]) -> bool:
     places = [interop.named_source(path)[1] for path in paths]
-    missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
+    missing = next((place for place in places if not place.exists()), None)
     if missing is not None:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
     run = next((place for place in places if is_run(place)), None)

@@ -437,7 +437,7 @@ def read_history(series: str, **options: Any) -> dict[str, Any] | None:
 def is_plain(source: RunLike) -> bool:
     """A file, a named one or a folder of files: what is measured without being a run or a folder of runs."""
     name, place = named_source(source)
-    if not isinstance(place, Path) or is_run(place):
+    if is_run(place):
         return False
     return name is not None or place.is_file() or (place.is_dir() and not any(map(is_run, place.iterdir())))
 

@@ -28,7 +28,7 @@ def plan_new() -> None:
 @click.argument("file", metavar="PLAN")
 @json_option
 def plan_lock() -> None:
-    """Lock PLAN: write its hash, values, time and versions to PLAN.lock and PLAN.log, and a receipt to keep elsewhere.
+    """Lock PLAN: write its hash, the time and the versions to PLAN.lock.
 
     \b
     Examples:

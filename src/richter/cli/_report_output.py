@@ -59,11 +59,10 @@ def report(
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
-    stored = stored_results(place) if isinstance(place, Path) else None
-    home = None if run is None else Path(run)
+    stored = None if place is None else stored_results(place)
     if all(target is None for target in (output, json_path, md_path, folder)):
-        output = (home or Path()) / "report.html"
-    inputs = _inputs(home, plan, files)
+        output = (run or Path()) / "report.html"
+    inputs = _inputs(run, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
@@ -159,8 +158,8 @@ def _inputs(run: Path | None, plan: Path | None, files: list[str]) -> list[Path]
     """What a report is made from, and must never overwrite."""
     inside = () if run is None else run.rglob("*")
     own = [path for path in inside if path.is_file() and path.suffix not in MADE]
-    planned = [] if plan is None else [plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
-    given = [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
+    planned = [] if plan is None else [plan, Path(f"{plan}.lock")]
+    given = [path for file in files if (path := named_source(file)[1]).is_file()]
     return [*own, *planned, *given]
 
 

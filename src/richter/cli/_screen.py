@@ -4,7 +4,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -245,10 +244,9 @@ def _as_typed(command: str, sources: Sequence[str]) -> str:
     """A command with the sources as they were typed instead of their names."""
     for source in sources:
         name, place = named_source(source)
-        if isinstance(place, Path):
-            bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
-            parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
-            command = shlex.quote(source).join(parts)
+        bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
+        parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
+        command = shlex.quote(source).join(parts)
     return command
 
 

@@ -298,7 +298,7 @@ def _json_look(path: Path) -> Look | None:
 
 def is_log(path: Path) -> bool:
     """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
+    return path.is_file() and recognise(path) is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,7 +180,7 @@ class Run:
                 )
             raise InputError(f"A {type(source).__name__} is not a run, a file or a frame.", remedy=remedy)
         _, place = named_source(source)
-        if isinstance(place, Path) and not place.exists():
+        if not place.exists():
             raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
         if is_run(place):
             open_ledger(place).close()  # says now that it is no run

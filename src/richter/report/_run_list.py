@@ -37,10 +37,9 @@ class RunRows:
 def _files_state(run: str) -> object:
     """What changes when the line of a run does; None where only the run itself can say."""
     try:
-        place = Path(run)
-        if is_locked(place):
+        if is_locked(Path(run)):
             return None
-        return [(s.st_mtime_ns, s.st_size) for name in FILES if (s := _stat(place / name)) is not None]
+        return [(s.st_mtime_ns, s.st_size) for name in FILES if (s := _stat(Path(run) / name)) is not None]
     except (OSError, RichterError):
         return None
 
@@ -56,17 +55,15 @@ def unread_row(number: int, run: str) -> dict[str, Any]:
 
 def run_row(number: int, run: str) -> dict[str, Any]:
     """One line of the list. A run that cannot be read says why and does not hide the others."""
-    row: dict[str, Any] = {"run": number, "name": Path(run).name}
+    row: dict[str, Any] = {"run": number, "name": visible(Path(run).name)}
     try:
-        place = Path(run)
-        row["name"] = visible(place.name)
-        with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
+        with open_ledger(run, checked=False) as ledger:  # what reads all of it looks for damage
             items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
             writing = ledger.being_written()
             names = [c.name for c in ledger.conditions()]
-        page = place / "report.html"
+        page = Path(run) / "report.html"
         found = page.is_file()
-        summary = page_summary(ensure_inside(page, place)) if found else RunSummary()
+        summary = page_summary(ensure_inside(page, page.parent)) if found else RunSummary()
         is_stale = bool(found and times and summary.answer and page.stat().st_mtime < times[1])
     except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
         return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}

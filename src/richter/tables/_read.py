@@ -115,9 +115,9 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
 
 def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:
     """What the one condition of each source is called: the file's name, or where two are alike also its folder's."""
-    paths = [None if is_frame(s) else Path(str(named_source(s)[1])) for _, s in sources]
+    paths = [None if is_frame(s) else named_source(s)[1] for _, s in sources]
     stems = [f"frame {k + 1}" * (len(sources) > 1) or "frame" if p is None else p.stem for k, p in enumerate(paths)]
-    files = [Path(str(named_source(given)[1])) for given, _ in sources if not is_frame(given)]
+    files = [named_source(given)[1] for given, _ in sources if not is_frame(given)]
     if len({*stems}) == len(stems) or len({*files}) < len(files):
         return stems
     names = iter(distinct_stems(files).values())
@@ -195,7 +195,7 @@ def tables_of(
 
 def holds_logs(path: Path) -> bool:
     """A log of a known tool, or a folder with some."""
-    if not isinstance(path, Path) or is_run(path):
+    if is_run(path):
         return False
     return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))
 

@@ -78,7 +78,7 @@ def audit(
             remedy="richter audit RUN --bench FILE --model MODEL, or richter audit DOCUMENTS --generator MODEL ...",
         )
     if generator is not None:
-        folder = Path(str(run))
+        folder = run
         audited = DocumentAudit(
             documents=folder,
             conditions=model_conditions(models, seed=seed),
@@ -193,7 +193,7 @@ def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, see
     )
     document = results.to_dict()
     progress.print("writing the report", soft_wrap=True)
-    after = [f"report  {write_report(document, run, Path(run) / REPORT)}"]
+    after = [f"report  {write_report(document, run, run / REPORT)}"]
     ascii_only = out.options.ascii_only
     for line in summarise(document, ascii_only=ascii_only, after=after, width=out.width, sources=[str(run)]):
         out.print(line, soft_wrap=True)

@@ -117,7 +117,7 @@ def _reword_items(
     """The items' questions in a model's words, by item; its calls are kept in a run of their own."""
     words = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
     ask_run(run, words, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
-    with open_ledger(Path(run)) as ledger:
+    with open_ledger(run) as ledger:
         return {a.item: a.text for a in ledger.answers() if not a.error}
 
 

@@ -208,7 +208,7 @@ class StagesRunner:
         self.limits = calls.get("budget") or Budget()
         self.calls: CallOptions = {**calls, "budget": self.limits}
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
-        self.gazetteer = settings.gazetteer or find_gazetteer(Path(run), settings.bench)
+        self.gazetteer = settings.gazetteer or find_gazetteer(run, settings.bench)
         self.grading: GradingResult | None = None
 
     @property
