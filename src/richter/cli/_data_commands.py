@@ -39,7 +39,7 @@ def import_logs() -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option(
     "--table",
-    type=click.Choice(["answers", "confidences", "grades", "items", "ratings", "step_ratings", "steps"]),
+    type=click.Choice(["answers", "confidences", "grades", "items", "ratings"]),
     default="answers",
     help="Which of the run's tables.",
 )

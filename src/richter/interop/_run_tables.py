@@ -1,8 +1,6 @@
 """A run's records as one table per kind, for other tools."""
 
-import dataclasses
 import io
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +12,8 @@ from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, write_dataset
 from richter.records import SAMPLE_NOTE, printable
 from richter.store import Ledger, replace_file
-from richter.trajectories import Step
 
-__all__ = ["EXPORTS", "STEPS", "export_dataset", "export_table", "steps_frame"]
+__all__ = ["EXPORTS", "export_dataset", "export_table"]
 
 # a spreadsheet may run a cell that begins so, space and what is invisible before it aside
 _FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
@@ -90,30 +87,10 @@ def _grades(ledger: Ledger) -> pl.DataFrame:
     return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
 
 
-def _step_ratings(ledger: Ledger) -> pl.DataFrame:
-    kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "step": pl.Int64, "rater": pl.String,
-             "kind": pl.String, "severity": pl.Float64, "mechanism": pl.String, "reason": pl.String}  # fmt: skip
-    return pl.DataFrame(_columns_of(ledger.step_ratings(), kinds), schema_overrides=kinds)
-
-
 def _confidences(ledger: Ledger) -> pl.DataFrame:
     found = ledger.confidences()
     kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "source": pl.String, "value": pl.Float64}
     return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
-
-
-STEPS: dict[str, type[pl.DataType]] = {
-    "item": pl.String, "condition": pl.String, "draw": pl.Int64, "place": pl.Int64, "role": pl.String,
-    "tool": pl.String, "arguments": pl.String, "result": pl.String, "tokens": pl.Int64, "seconds": pl.Float64,
-    "error": pl.String,
-}  # fmt: skip
-_fields = operator.attrgetter(*(f.name for f in dataclasses.fields(Step)))
-
-
-def steps_frame(runs: Iterable[tuple[str, str, int, Iterable[Step]]]) -> pl.DataFrame:
-    """A row for every step of these runs, its place in the run from 1."""
-    rows = [(*key, place, *_fields(step)) for *key, steps in runs for place, step in enumerate(steps, 1)]
-    return pl.DataFrame(rows, schema=STEPS, orient="row")
 
 
 # what `richter export` can write: a name and how to make the table from a ledger
@@ -123,8 +100,6 @@ EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {
     "grades": _grades,
     "items": _items,
     "ratings": _ratings,
-    "step_ratings": _step_ratings,
-    "steps": lambda ledger: steps_frame(ledger.trajectories()),
 }
 
 
