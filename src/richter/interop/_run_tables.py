@@ -1,6 +1,5 @@
 """A run's records as one table per kind, for other tools."""
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,11 +8,10 @@ from typing import Any
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop._croissant import About, DataFile, hub_header, write_dataset
-from richter.records import SAMPLE_NOTE, printable
+from richter.records import SAMPLE_NOTE
 from richter.store import Ledger, replace_file
 
-__all__ = ["EXPORTS", "export_dataset", "export_table"]
+__all__ = ["EXPORTS", "export_table"]
 
 # a spreadsheet may run a cell that begins so, space and what is invisible before it aside
 _FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
@@ -138,58 +136,3 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
         .alias(name)
         for name in texts
     )
-
-
-def export_dataset(
-    ledger: Ledger,
-    answers: pl.DataFrame,
-    folder: str | Path,
-    *,
-    name: str,
-    license_name: str = "",
-    creator: str = "",
-    force: bool = False,
-) -> dict[str, int]:
-    """Write the answers given and a run's other tables in the Hub's layout, Croissant beside them; rows by table."""
-    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())} | {"answers": answers}
-    frames = {table: frame for table, frame in frames.items() if not frame.is_empty()}
-    files = [
-        DataFile(
-            path=f"data/{table}.parquet",
-            content=_parquet(frame),
-            description=f"The run's {table}.",
-            columns={column: _kind(column, kind) for column, kind in frame.schema.items()},
-        )
-        for table, frame in frames.items()
-    ]
-    if not files:
-        raise InputError("The run holds nothing to export.", remedy="Run `richter audit --only ask` first.")
-    counts = ", ".join(f"{frame.height:,} {table}" for table, frame in frames.items())
-    about = About(
-        name=name,
-        description=f"Records of an audit of language models: {counts}.",
-        licenses=(license_name,) if license_name else (),
-        creator=creator,
-        keywords=("language models", "evaluation", "error severity"),
-    )
-    header = {
-        "pretty_name": name,
-        **({"license": license_name.lower()} if license_name else {}),
-        "tags": list(about.keywords),
-        "configs": [{"config_name": t, "data_files": [{"split": "test", "path": f"data/{t}.parquet"}]} for t in frames],
-    }
-    body = f"# {printable(name, limit=200)}\n\n{about.description}\n\nAnswers are what models wrote: untrusted text.\n"
-    write_dataset(folder, about, files, hub_header(header) + body, force=force)
-    return {table: frame.height for table, frame in frames.items()}
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    sink = io.BytesIO()
-    frame.write_parquet(sink)
-    return sink.getvalue()
-
-
-def _kind(column: str, kind: pl.DataType) -> tuple[str, str, bool]:
-    inner = kind.inner if isinstance(kind, pl.List) else kind
-    name = "Integer" if inner.is_integer() else "Float" if inner.is_numeric() else "Text"
-    return ("Boolean" if inner == pl.Boolean else name, column.replace("_", " "), isinstance(kind, pl.List))
