@@ -24,7 +24,7 @@ def per_success_evidence(amounts: Sample, successes: Sample, conditions: tuple[s
     whose mean is log(R) and whose spread is that of log(R) to first order; the task is the unit and its runs are
     repeats. The limits are turned back from the logarithm: of two conditions Student's, of one those of resampled tasks
     (bootstrap-t with the guard of `total_evidence`), since expensive tasks are rare and skew one sum more than a ratio
-    of two. A condition with successes on fewer than five tasks has no such ratio. Coverage: docs/validation/agents.md.
+    of two. A condition with successes on fewer than five tasks has no such ratio.
     """
     columns = [amounts.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(amounts.mean[:, columns] + successes.mean[:, columns]).any(axis=1))

@@ -15,7 +15,7 @@ from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
 from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables
-from richter.words import describe_ci, describe_step_agreement
+from richter.words import describe_ci
 
 
 def label_agreement(
@@ -42,8 +42,6 @@ def label_agreement(
         print_agreement(out, found)
         if report.by and name in report.groups:
             print_groups(out, report.by, report.groups[name])
-    for pair in report.steps:
-        out.print(describe_step_agreement(pair))
     for name, judged in report.references.items():
         print_judges(out, judged)
         if name in report.corrected:

@@ -12,7 +12,7 @@ from richter.records import DEFAULT_LEVEL
 Command = TypeVar("Command", bound=Callable[..., Any])
 READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-    "irreversible", "layout",
+    "layout",
 )  # fmt: skip
 CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"
