@@ -52,7 +52,7 @@ OLD = {
     "calibration phase": f"{READS} --runs --level --svg --seed --json",
     "calibration pipeline": "--level --seed --json",
     "check": f"{READS} --json",
-    "compare": f"--margin --on --about --control --by --adjust --suite --chance {VOUCHES} --family --tail-plan --tried "
+    "compare": f"--margin --on --about --control --by {VOUCHES} --tail-plan --tried "
     f"--min-shared {READS} --level --resamples --seed --md --json",
     "demo": "--quick --also --json",
     "doctor": "--json",

@@ -338,8 +338,6 @@ def test_two_groupings_block_what_allows_for_one() -> None:
     for block in (
         block_of(sure, Question(measure="ece", conditions=("a", "b"))),
         block_of(both, unpaired=True),
-        block_of(both, adjust=True),
-        block_of(both, suite={"u": 1.0, "v": 1.0}),
         block_of(both, about="these-items"),
         block_of(both, Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")),
     ):

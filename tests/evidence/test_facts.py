@@ -11,7 +11,7 @@ from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import METRICS, Outcomes, Question, Trade, decide
+from richter.claims import METRICS, Outcomes, Question
 from richter.evidence import (
     Policy,
     RaterShares,
@@ -27,10 +27,8 @@ from richter.evidence import (
     outcomes_of,
     rater_shares,
     sample_of,
-    trade,
 )
 from richter.evidence._facts import describe_out_of_range
-from richter.records import Verdict
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -60,7 +58,7 @@ def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
     [
         lambda d: outcomes_of(d, "accuracy"),
         lambda d: sample_of(d, "accuracy"),
-        lambda d: alignment_of(d, False, None),
+        lambda d: alignment_of(d, False),
         lambda d: lacking_grades(d, "accuracy", ("a", "b"), False, False),
     ],
 )
@@ -195,24 +193,6 @@ def test_shares_of_raters_by_hand() -> None:
     assert rater_shares(dataset_of(severity, kind="given"), "given", "a", "b") is None
 
 
-# ------------------------------------------------------------------ pages
-
-
-def test_a_trade_joins_the_evidence_on_quality_and_cost() -> None:
-    rng = np.random.default_rng(0)
-    money = outcomes(np.exp(rng.normal([0.0, -1.0], 0.3, (200, 2))), "money")
-    dataset = dataset_of(grades(200), money)
-    quality = evidence(dataset, dataclasses.replace(PAIR, margin=0.3))
-    cost = evidence(dataset, Question(measure="money", conditions=("a", "b")))
-    both = trade(quality, cost)
-    assert isinstance(both.evidence, Trade)
-    assert (both.evidence.quality, both.evidence.cost) == (quality.evidence, cost.evidence)
-    assert (both.evidence.margin, both.evidence.cost_metric.name) == (0.3, "money")
-    assert decide([both])[0].verdict is Verdict.VERIFIED
-    nothing = evidence(dataset, Question(measure="latency", conditions=("a", "b")))
-    assert trade(quality, nothing).evidence == nothing.evidence  # one half that is blocked blocks the trade
-
-
 # ------------------------------------------------------------------ ranges, groups, labels
 
 
@@ -275,18 +255,6 @@ def test_without_a_main_measure_labels_contradict_nothing() -> None:
     dataset = dataset_of(outcomes(np.ones((5, 2)), "latency"))
     assert dataset.metric is None
     assert label_conflicts(dataset) == ()
-
-
-def test_a_stated_chance_decides_which_accuracies_are_near_it(rng: np.random.Generator) -> None:
-    """Five conditions see one difficulty and one guesses at 70%: unchecked where that is chance, else misaligned."""
-    hard = rng.normal(size=(2000, 1))
-    right = (rng.normal(size=(2000, 6)) * 0.7 + 0.5 > hard).astype(float)
-    right[:, 0] = rng.random(2000) < 0.7
-    dataset = dataset_of(outcomes(right))
-    near, far, unstated = (alignment_of(dataset, False, chance) for chance in (0.7, 0.25, None))
-    assert (near.unchecked, near.refused) == (("a",), ())
-    assert far.unchecked == unstated.unchecked == ()
-    assert [one.conditions for one in far.refused] == [one.conditions for one in unstated.refused] == [("a",)]
 
 
 @pytest.mark.parametrize(("size", "large"), [(2, ""), (5, "g1")])

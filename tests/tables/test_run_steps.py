@@ -74,13 +74,6 @@ def test_a_comparison_asks_the_measures_of_runs_and_counts_faults(lines: Path) -
     assert (row.example.condition, row.example.item, row.example.run, row.example.step) == ("new", "t0", 2, 2)
 
 
-def test_cost_per_success_is_the_ratio_of_totals_by_hand(lines: Path) -> None:
-    report = compare_tables(read_tables(lines), on=("accuracy", "cost_per_success"))
-    (claim,) = report.of("cost_per_success")
-    assert claim.values == pytest.approx((20 / 20, 12 / 20))  # 20 of 40 runs of either succeed
-    assert claim.estimate == pytest.approx(-0.4)
-
-
 def test_a_selected_condition_keeps_its_own_steps_and_faults(lines: Path) -> None:
     old = read_tables(lines).select(["old"])
     assert old.steps is not None

@@ -26,7 +26,6 @@ from richter.claims import (
     Subgroups,
     check_groups,
     check_margin,
-    check_weights,
     decide,
     decide_heterogeneity,
     mean_evidence,
@@ -46,7 +45,6 @@ from richter.evidence import (
     Policy,
     SeveritySettings,
     alignment_of,
-    are_contests,
     estimate_subgroups,
     evidence,
     grade_counts,
@@ -63,7 +61,6 @@ from richter.evidence import (
     row_counts,
     sample_of,
     shared_by,
-    trade,
 )
 from richter.floors import ConditionSummary, with_calibration
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_most, counted, of_kind, plain
@@ -145,20 +142,10 @@ class CompareReport(Shown):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a page asks: the main measure, the quality that a lower cost must keep (else the same), and the questions.
-
-    `trades`: each pair's first question is whether the quality is kept within its margin at a lower cost.
-    """
+    """What a page asks: the main measure, and the questions."""
 
     main: str
-    quality: str
     questions: tuple[Question, ...]
-    trades: bool
-
-    @property
-    def trade_measure(self) -> str:
-        """What the questions on both parts of a trade are called."""
-        return f"{self.quality} and {self.main}"
 
 
 def page_questions(
@@ -176,7 +163,7 @@ def page_questions(
     Of a `board` that is settled they are the main measure of some pairs.
 
     The main measure is the first of `on`, else correctness, else the first score, else severity; it is never chosen by
-    results. With a cost first in `on` and a margin of the quality, the main question is the trade of both.
+    results.
     """
     if len(dataset.conditions) < 2:
         raise InputError(
@@ -189,13 +176,12 @@ def page_questions(
             remedy="Grade its answers: richter audit --only judge RUN --grader auto (by references) or --judges, or "
             "richter label. A table's column that holds grades is named by --map.",
         )
-    margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
+    margins, main = dict(margins or {}), on[0] if on else dataset.metric
     _check_measures(dataset, on, margins)
-    trades = metric_of(dataset, main).is_cost and quality in margins
     pairs = pairs_of(dataset.conditions, control=control) if board is None else board.pairs()
     questions = []
     for measure in measures_of(dataset, main, on) if board is None else [main]:
-        family: FamilyName = "main" if measure == main and not trades else "other"
+        family: FamilyName = "main" if measure == main else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
             Question(measure=measure, conditions=p, relation=relation, family=family, margin=margins.get(measure))
@@ -203,7 +189,7 @@ def page_questions(
         ]
     if by is not None:
         questions += _subgroup_questions(dataset, main, pairs, by)
-    return Page(main=main, quality=quality, questions=tuple(questions), trades=trades)
+    return Page(main=main, questions=tuple(questions))
 
 
 def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, float]) -> None:
@@ -218,7 +204,6 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
 def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
-    names += ["strength"] if main == "win_rate" and are_contests(dataset) else []
     columns = (m.name for m in METRICS.values() if m.source == "column")
     others = ("ece", *columns, *dataset.measures, *step_measures(), *severity_page_measures())
     names += [name for name in others if has_values(dataset, name)]
@@ -265,14 +250,10 @@ def compare_tables(
     missing: str = "both-ways",
     control: str | None = None,
     by: str | None = None,
-    adjust: bool = False,
-    suite: Mapping[str, float] | None = None,
-    chance: float | None = None,
     trust_ids: bool = False,
     trust_raters: bool = False,
     trust_labels: bool = False,
     unpaired: bool = False,
-    one_family: bool = False,
     all_pairs: bool = False,
     tail_plan: "TailPlan | None" = None,
     directed: bool | None = None,
@@ -286,43 +267,34 @@ def compare_tables(
     """Compare the conditions of a dataset; with two named ones the claim "the second is better" is directed.
 
     Claims on the main measure (the first of `on`, else the tables' main metric) are one family, those on all other
-    measures a second, subgroups (`by`: domain or tier) a third; `one_family` puts all into one. `margin` is the
-    difference that would matter: of the main measure, or by measure. With a cost first in `on` it is the tables' main
-    metric's, and the main claim is that the second is not worse by more than the margin and cheaper. `missing` says
-    what missing grades mean (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other
-    conditions see it; `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside
-    these, with their evidence. Beyond `Board.LARGE` conditions of right and wrong answers there is a claim for each
+    measures a second, subgroups (`by`: domain or tier) a third. `margin` is the difference that would matter: of the
+    main measure, or by measure. With a cost first in `on` it is the tables' main metric's. `missing` says what missing
+    grades mean (`Policy`). `control` compares all with one. `more` are questions that a page asks beside these, with
+    their evidence. Beyond `Board.LARGE` conditions of right and wrong answers there is a claim for each
     condition, at the level that all pairs pay for, unless `all_pairs` are asked for.
     """
     dataset = tables.select(conditions) if conditions else tables
-    if unpaired and (adjust or suite or by):
-        raise InputError(
-            "Without pairs there is no --by, --adjust or --suite.", remedy="Leave them out, or leave out --unpaired."
-        )
+    if unpaired and by:
+        raise InputError("Without pairs there is no --by.", remedy="Leave it out, or leave out --unpaired.")
     policy = Policy(
         about=about, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
-        trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
+        trust_labels=trust_labels, min_shared=min_shared, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
     data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     is_directed = len(conditions) == 2 if directed is None else directed
-    asks_more = bool(all_pairs or one_family or control or by or margins)
+    asks_more = bool(all_pairs or control or by or margins)
     board = _large_board(dataset, on, policy, alpha=(1 - level) / tried, asks_more=asks_more)
     page = page_questions(
         dataset, on=on, margins=margins, control=control, by=by, directed=is_directed, board=board
     )  # fmt: skip
-    if suite is not None:
-        _check_suite(dataset, page.quality, suite)
     rng = np.random.default_rng(seed)
     asked = [evidence(dataset, question, policy) for question in page.questions]
     asked = _without_unmeasured(asked, page, on)
-    if page.trades:
-        asked = [*_trades(asked, page), *asked]
     asked += more
     joint = None if control is None else joint_law_of(dataset, asked, policy)
-    claims = decide(asked, level=level, tried=tried, joint=joint, board=board, one_family=one_family,
-                    data_hash=data_hash, seed=seed)  # fmt: skip
+    claims = decide(asked, level=level, tried=tried, joint=joint, board=board, data_hash=data_hash, seed=seed)
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
@@ -331,7 +303,7 @@ def compare_tables(
         told = CHECK_NOTES["board"].format(number=len(dataset.conditions), pairs=board.n_pairs)
         notes = itertools.chain([told], notes)
     pairs = _pair_notes(dataset, asked, page)
-    is_board = control is None and not page.trades
+    is_board = control is None
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
@@ -355,8 +327,8 @@ def compare_tables(
         notes=tuple(dict.fromkeys((*_notes_of_data(dataset, page, tried), *notes, *tail_notes))),
         options={
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
-            "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
-            "trust_labels": trust_labels, "unpaired": unpaired, "one_family": one_family, "directed": is_directed,
+            "trust_ids": trust_ids, "trust_raters": trust_raters, "trust_labels": trust_labels, "unpaired": unpaired,
+            "directed": is_directed,
             **({"all_pairs": True} if all_pairs else {}),
             "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
@@ -380,11 +352,11 @@ def _large_board(
     is_large = Board.LARGE < len(dataset.conditions) <= Board.MOST
     if asks_more or main is None or not is_large or metric_of(dataset, main).estimator != "mean":
         return None
-    is_plain = policy.about == "new-items" and not (policy.unpaired or policy.adjust or policy.suite)
+    is_plain = policy.about == "new-items" and not policy.unpaired
     if not is_plain or not has_all_grades(dataset, main):
         return None
     sample = sample_of(dataset, main)
-    if sample.right_counts is None or alignment_of(dataset, policy.trust_ids, policy.chance).apart:
+    if sample.right_counts is None or alignment_of(dataset, policy.trust_ids).apart:
         return None
     return settle_board(sample, sample.right_counts, alpha=alpha)
 
@@ -394,13 +366,6 @@ def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int,
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
 
 
-def _check_suite(dataset: Dataset, quality: str, suite: Mapping[str, float]) -> None:
-    """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
-    codes, names = item_codes(dataset, "domain")
-    check_weights(names, suite)
-    check_groups(outcomes_of(dataset, quality), codes, "domain")
-
-
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
     """Questions that the data hold nothing for are left out, unless the user named their measure."""
     named = {page.main, *on}
@@ -408,20 +373,6 @@ def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -
         a
         for a in asked
         if a.question.measure in named or not isinstance(a.evidence, Blocked) or a.evidence.gate is not None
-    ]
-
-
-def _trades(asked: Sequence[Asked], page: Page) -> list[Asked]:
-    """Of every pair: is the quality kept within its margin, and is the second cheaper?"""
-    of = {(a.question.measure, a.question.conditions): a for a in asked if not a.question.column}
-    pairs = dict.fromkeys(pair for _, pair in of)
-    return [
-        dataclasses.replace(
-            found,
-            question=dataclasses.replace(found.question, family="main", measure=page.trade_measure),
-        )
-        for pair in pairs
-        for found in (trade(of[page.quality, pair], of[page.main, pair]),)
     ]
 
 
@@ -515,11 +466,11 @@ def _notes(
     subgroups: Sequence[Subgroups],
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
-    main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
+    main = [a for a in asked if a.question.measure in (page.main, dataset.metric) and not a.question.column]
     yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
-        yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+        yield from alignment_of(dataset, policy.trust_ids).warnings
     if any(isinstance(a.evidence, Evidence) and a.evidence.labels for a in main):
         yield "human labels correct rates and differences separately, so they need not add up"
     unpaired = sum(1 for a in main if isinstance(a.evidence, Evidence) and a.evidence.sides)
@@ -639,7 +590,7 @@ def _tiers(
 
 
 def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[PairNote, ...]:
-    """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
+    """What each pair shares, of those that the main measure compares on the same items."""
     main = [a for a in asked if _is_paired(a) and a.question.measure == page.main and not a.question.column]
     return tuple(_pair_note(dataset, shared_by(dataset, a.question)) for a in main)
 

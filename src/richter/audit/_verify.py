@@ -22,7 +22,6 @@ from richter.claims import is_inside
 from richter.errors import InputError, RichterError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run
 from richter.records import Interval, Result, counted, plain
-from richter.records._claim import TRADES
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import TailPlan
 
@@ -445,8 +444,6 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     """Where verdict and deciding interval of a difference without gates do not say the same."""
     interval, asked, verdict = claim.get("interval"), claim.get("hypothesis"), claim["verdict"]
     if interval is None or asked is None or claim.get("gates") or len(claim["conditions"]) != 2:
-        return
-    if (claim.get("family") or {}).get("method") == TRADES and verdict != "verified":  # the cost may have decided
         return
     low, high, value = interval["low"], interval["high"], asked["value"]
     if low is None or high is None or asked["relation"] == "within":

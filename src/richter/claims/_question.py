@@ -3,15 +3,12 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from richter.claims._measures import Metric
 from richter.errors import InputError
 from richter.records import Gate, Interval, Unit
 from richter.stats import find_root
-
-if TYPE_CHECKING:
-    from richter.claims._suite import Trade
 
 __all__ = [
     "AMOUNTS_GIVEN",
@@ -201,7 +198,7 @@ class Asked:
 
     question: Question
     metric: Metric
-    evidence: "Evidence | Trade | Blocked"
+    evidence: Evidence | Blocked
     basis: str = ""
     gates: tuple[Gate, ...] = ()
     notes: tuple[str, ...] = ()

@@ -77,7 +77,6 @@ def compare(
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
-    family: str,
     reading: ReadOptions,
     md_path: str | None,
     json_path: str | None,
@@ -97,7 +96,6 @@ def compare(
         conditions=names,
         by=by,
         tail_plan=None if tail_path is None else _tail_plan(tail_path),
-        one_family=family == "page",
         **options,
     )
     write_json(report, json_path, inputs=files)
@@ -343,7 +341,7 @@ def _right_span(summary: ConditionSummary) -> Interval:
 def measures_table(out: Console, report: CompareReport) -> None:
     """Print each measure of two conditions where there are several: values, difference and result."""
     first, second = (printable(name, limit=24) for name in report.conditions)
-    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure and not c.is_trade]
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
     if len(claims) < 2:
         return
     rows = []

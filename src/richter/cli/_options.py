@@ -232,17 +232,6 @@ def parse_margins(ctx: click.Context, param: click.Parameter, values: tuple[str,
     return found
 
 
-def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
-
-
 class _MarginOption(click.Option):
     """An option that may be given again; a single value of `richter.toml` is one of it."""
 

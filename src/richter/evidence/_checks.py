@@ -6,7 +6,7 @@ A check that is added here works in every command at once.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -86,8 +86,7 @@ class Policy:
     `missing`: a claim must hold with missing grades ignored and with them at the worse end (`both-ways`); they are
     another design (`shared`), or lost at random; None is as a plan has it, else both ways. `is_gate`: limits never fall
     short, an unconfirmed reading blocks, and no absence counts as a design. `unpaired` takes conditions as independent
-    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names.
-    `adjust` and `suite` change how the main measure's differences are estimated. `tried`
+    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names. `tried`
     attempts are stated, of which the best is on show.
     """
 
@@ -100,9 +99,6 @@ class Policy:
     trust_labels: bool = False
     trust_reading: bool = False
     min_shared: float = 0.5
-    chance: float | None = None
-    adjust: bool = False
-    suite: Mapping[str, float] | None = None
     tried: int = 1
     severity: SeveritySettings = SeveritySettings()
 
@@ -181,7 +177,7 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
     """Conditions whose ids stand for other questions, or for the same ones in another order."""
     if len(question.conditions) != 2 or is_unpaired(dataset, question, policy):
         return FINE
-    aligned = alignment_of(dataset, policy.trust_ids, policy.chance)
+    aligned = alignment_of(dataset, policy.trust_ids)
     if frozenset(question.conditions) not in aligned.apart:
         return FINE
     lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
@@ -295,7 +291,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     is_plain = (
         metric_of(dataset, question.measure).estimator == "mean"
         and policy.about == "new-items"
-        and not (policy.adjust or policy.suite or question.column)
+        and not question.column
         and rows.label is None
         and rows.group_2 is None
         and rows.weight is None
@@ -385,7 +381,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
         metric.estimator == "mean"
         and not metric.is_cost
         and policy.about == "new-items"
-        and not (policy.adjust or policy.suite or question.column)
+        and not question.column
         and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
         and not is_unpaired(dataset, question, policy)
     )

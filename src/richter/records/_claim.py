@@ -104,9 +104,6 @@ class Family:
     name: str = ""
 
 
-TRADES = "holm of the larger p"  # the method of claims that a quality is kept at a lower cost
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """Conditions of which no claim was formed, and why, in one line that says how to go on."""
@@ -269,11 +266,6 @@ class Claim(Result):
     def decided(self) -> bool:
         """Whether the data show it, or its opposite."""
         return self.verdict in (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT)
-
-    @property
-    def is_trade(self) -> bool:
-        """Whether it says that a quality is kept at a lower cost; its numbers are those of the quality."""
-        return self.family is not None and self.family.method == TRADES
 
     @property
     def exploratory(self) -> bool:

@@ -45,9 +45,6 @@ REMEDIES = {  # by the gate that blocks, and by what lets it pass
 }
 CHECK_NOTES = {  # filled from fields by `format`
     "reading": "Reading not confirmed: columns were inferred.",
-    "suite": "the mean is over these benchmarks and no others; with tasks as a sample, give them as the column group",
-    "strength": "strengths suppose that a model's odds against another do not depend on the question",
-    "shown first": "the answer shown first has {odds:.2f} times the odds of winning, which the strengths allow for",
     "contests": "each two are compared in the questions in which they met",
     "unpaired": "the two are compared as if on different questions (--unpaired)",
     "own questions": "{reason}; if these are the same questions, use the same IDs",
