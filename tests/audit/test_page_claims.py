@@ -157,12 +157,6 @@ def test_blocked_pairs_say_why() -> None:
     assert found.groups == ()
 
 
-def test_these_items_with_one_draw_are_untestable_with_the_reason(dataset: Dataset) -> None:
-    found = compared(dataset, about="these-items")
-    assert len(found.refused) == 3
-    assert all("one draw" in c.reason and c.verdict is Verdict.UNTESTABLE for c in found.of("accuracy"))
-
-
 def test_pairs_against_a_control() -> None:
     assert pairs_of("abc") == [("a", "b"), ("a", "c"), ("b", "c")]
     assert pairs_of("abc", control="b") == [("b", "a"), ("b", "c")]

@@ -271,12 +271,6 @@ def test_a_measure_that_the_data_lack_is_refused_by_name() -> None:
         compared(dataset_of(outcomes(graded())), on=("latency",))
 
 
-def test_a_condition_has_its_own_rate_also_where_claims_on_these_items_need_repeats() -> None:
-    row = compared(dataset_of(outcomes(graded())), about="these-items").conditions["a"]
-    assert row.error_rate == pytest.approx(8 / 40)
-    assert row.error_rate_interval is not None
-
-
 @pytest.mark.parametrize(("letters", "warned"), [(36, True), (35, False)])
 def test_a_habit_is_looked_for_where_nine_in_ten_answer_by_a_letter(letters: int, warned: bool) -> None:
     texts = [*("B" if k % 18 else "C" for k in range(letters)), *["a text"] * (40 - letters)]
@@ -307,13 +301,7 @@ def test_that_all_pairs_were_asked_for_is_kept_with_the_options() -> None:
 def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
     """One attempt, one level, pairs, all grades counted both ways, and nothing vouched for."""
     report = compare_tables(dataset_of(outcomes(graded())))
-    assert (report.tried, report.level, report.seed, report.n_resamples, report.about) == (
-        1,
-        0.95,
-        0,
-        2000,
-        "new-items",
-    )
+    assert (report.tried, report.level, report.seed, report.n_resamples) == (1, 0.95, 0, 2000)
     stated = {name: value for name, value in report.options.items() if value}
     assert stated == {"missing": "both-ways", "min_shared": 0.5, "reading": stated["reading"]}
     assert not any("attempts" in note for note in report.notes)

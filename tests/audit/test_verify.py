@@ -146,7 +146,6 @@ def test_an_archive_is_held_to_its_manifest(tmp_path: Path) -> None:
     [
         ("--control", "base"),
         ("--by", "subject"),
-        ("--about", "these-items"),
         ("--on", "pass@2", "--on", "accuracy", "--margin", "3pt"),
         ("--on", "money", "--margin", "10pt"),
         ("base", "better", "--trust-ids", "--tried", "3"),

@@ -204,7 +204,6 @@ def test_the_joint_law_is_of_plain_paired_differences_only(rng: np.random.Genera
     assert law_of(dataset_of(x), plain) is not None
     assert law_of(dataset_of(with_labels(x, rng)), plain) is None
     assert law_of(dataset_of(x), Policy(unpaired=True)) is None
-    assert law_of(dataset_of(x), Policy(about="these-items")) is None
     assert law_of(dataset_of(x), plain, family="other") is None
     assert law_of(dataset_of(x, group_2=[f"h{k % 7}" for k in range(200)]), plain) is None
     grades[:4, 2] = np.nan

@@ -40,7 +40,7 @@ def test_a_question_on_a_subset_is_of_its_items_only_by_hand() -> None:
 
 def test_a_policy_states_nothing_unless_told() -> None:
     policy, settings = Policy(), SeveritySettings()
-    assert (policy.tried, policy.min_shared, policy.about, policy.missing) == (1, 0.5, "new-items", None)
+    assert (policy.tried, policy.min_shared, policy.missing) == (1, 0.5, None)
     assert policy.is_both_ways
     vouched = (policy.trust_ids, policy.trust_raters, policy.trust_labels, policy.trust_reading)
     assert not any((*vouched, policy.is_gate, policy.unpaired))

@@ -13,7 +13,6 @@ from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
 from richter.claims import METRICS, Outcomes, Question
 from richter.evidence import (
-    Policy,
     RaterShares,
     alignment_of,
     confident_counts,
@@ -150,7 +149,7 @@ def test_runs_are_crossed_by_their_names_and_not_by_their_numbers(measure: str, 
     question = Question(measure=measure, conditions=("a", "b"))
 
     def found(names: dict[str, tuple[str, ...]]) -> Any:
-        return evidence(with_runs(names, stored), question, Policy(about="new-runs")).known
+        return evidence(with_runs(names, stored), question).known
 
     same, turned, other = found(SAME), found(TURNED), found(OTHER)
     assert [(e.unit, e.units) for e in (same, turned, other)] == [("run", 3), ("run", 3), ("run", 6)]
@@ -174,7 +173,7 @@ def test_runs_numbered_in_another_order_are_the_same_runs_by_hand() -> None:
     assert len(rows) == len(again.answers)
     for measure in ("mean_severity", "severity_given_error"):
         question = Question(measure=measure, conditions=("a", "b"))
-        one, two = (evidence(d, question, Policy(about="new-runs")).known for d in (made, again))
+        one, two = (evidence(d, question).known for d in (made, again))
         assert (one.interval(0.95).low, one.interval(0.95).high) == pytest.approx(
             (two.interval(0.95).low, two.interval(0.95).high)
         )

@@ -22,8 +22,6 @@ from richter.claims import (
     decide,
     decide_heterogeneity,
     needed_units,
-    single_draw_error,
-    single_run_error,
     subgroup_differences,
 )
 from richter.records import Interval, Verdict, counted
@@ -382,12 +380,6 @@ def test_tries_are_said_in_words(rng: np.random.Generator) -> None:
     x = (rng.random((200, 2, 4)) < np.array([0.2, 0.7])[None, :, None]).astype(float)
     claim = compare_tables(dataset_of(outcomes(x)), on=("pass^2",), n_resamples=100).claims[0]
     assert claim.sentence.startswith("b is more often right in all of 2 tries than a: ")
-
-
-def test_errors_name_whose_runs_and_draws_are_too_few() -> None:
-    assert str(single_run_error("old")).startswith("old has one run")
-    assert str(single_run_error()).startswith("There is one run")
-    assert str(single_draw_error(3, 10)).startswith("3 of 10 items have one draw")
 
 
 def test_subgroups_that_differ_or_do_not_are_said(rng: np.random.Generator) -> None:

@@ -14,7 +14,6 @@ from richter.audit._pictures import Picture, compare_picture
 from richter.audit._went_wrong import WentWrong, count_faults
 from richter.claims import (
     METRICS,
-    About,
     Asked,
     Blocked,
     Board,
@@ -115,7 +114,6 @@ class CompareReport(Shown):
     ranks: Mapping[str, tuple[int, int]]
     measures: Mapping[str, Mapping[str, float | None]]
     primary: str
-    about: About
     level: float
     margins: Mapping[str, float]
     tried: int
@@ -246,7 +244,6 @@ def compare_tables(
     conditions: Sequence[str] = (),
     on: Sequence[str] = (),
     margin: float | Mapping[str, float] | None = None,
-    about: About = "new-items",
     missing: str = "both-ways",
     control: str | None = None,
     by: str | None = None,
@@ -277,7 +274,7 @@ def compare_tables(
     if unpaired and by:
         raise InputError("Without pairs there is no --by.", remedy="Leave it out, or leave out --unpaired.")
     policy = Policy(
-        about=about, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
+        missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
         trust_labels=trust_labels, min_shared=min_shared, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
@@ -307,14 +304,13 @@ def compare_tables(
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
-        conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
+        conditions={c.name: c for c in condition_summaries(dataset, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
         pairs=pairs,
-        groups=_tiers(dataset, claims, page, about, board) if is_board else (),
+        groups=_tiers(dataset, claims, page, board) if is_board else (),
         ranks=_ranks(dataset, claims, page, board) if is_board else {},
-        measures=_measure_table(dataset, page, about),
+        measures=_measure_table(dataset, page),
         primary=page.main,
-        about=about,
         level=level,
         margins=margins,
         tried=tried,
@@ -352,8 +348,7 @@ def _large_board(
     is_large = Board.LARGE < len(dataset.conditions) <= Board.MOST
     if asks_more or main is None or not is_large or metric_of(dataset, main).estimator != "mean":
         return None
-    is_plain = policy.about == "new-items" and not policy.unpaired
-    if not is_plain or not has_all_grades(dataset, main):
+    if policy.unpaired or not has_all_grades(dataset, main):
         return None
     sample = sample_of(dataset, main)
     if sample.right_counts is None or alignment_of(dataset, policy.trust_ids).apart:
@@ -416,24 +411,21 @@ def _tail_claims(
 
 
 @once
-def own_evidence(dataset: Dataset, measure: str, condition: str, about: About) -> Evidence | None:
+def own_evidence(dataset: Dataset, measure: str, condition: str) -> Evidence | None:
     """One condition's own mean of a measure on all of its items; None where it has none."""
     if metric_of(dataset, measure).estimator != "mean":
         return None
-    try:
-        return mean_evidence(sample_of(dataset, measure), condition, about=about)
-    except InputError:  # these items with one draw: the claims say so
-        with contextlib.suppress(InputError):
-            return mean_evidence(sample_of(dataset, measure), condition)
+    with contextlib.suppress(InputError):
+        return mean_evidence(sample_of(dataset, measure), condition)
     return None
 
 
-def own_mean(dataset: Dataset, measure: str, condition: str, about: About) -> float | None:
+def own_mean(dataset: Dataset, measure: str, condition: str) -> float | None:
     """The estimate of `own_evidence`; right answers are those that are not wrong."""
     if measure == "accuracy":
-        found = own_evidence(dataset, "error_rate", condition, about)
+        found = own_evidence(dataset, "error_rate", condition)
         return None if found is None else 1 - found.estimate
-    found = own_evidence(dataset, measure, condition, about)
+    found = own_evidence(dataset, measure, condition)
     return None if found is None else found.estimate
 
 
@@ -443,10 +435,8 @@ def _means_of(dataset: Dataset, page: Page) -> list[str]:
     return [measure for measure in measures if metric_of(dataset, measure).estimator == "mean"]
 
 
-def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict[str, float | None]]:
-    return {
-        m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in _means_of(dataset, page)
-    }
+def _measure_table(dataset: Dataset, page: Page) -> dict[str, dict[str, float | None]]:
+    return {m: {name: own_mean(dataset, m, name) for name in dataset.conditions} for m in _means_of(dataset, page)}
 
 
 def _notes_of_data(dataset: Dataset, page: Page, tried: int) -> Iterator[str]:
@@ -508,7 +498,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float,
+    dataset: Dataset, *, unpaired: bool = False, level: float,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.
@@ -529,7 +519,7 @@ def condition_summaries(
     summaries = []
     for k, name in enumerate(dataset.conditions):
         confidence, correct, item = graded.of(k)
-        error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
+        error = own_evidence(dataset, "error_rate", name) if len(correct) else None
         n = int(np.count_nonzero(np.bincount(item)))
         size = len(dataset.item_ids) if is_common[k] else int(np.count_nonzero(rows[:, k]))
         summary = _graded_summary(
@@ -579,13 +569,11 @@ def _ranks(
     return rank_spans(claims, dataset.conditions, metric_of(dataset, page.main))
 
 
-def _tiers(
-    dataset: Dataset, claims: Sequence[Claim], page: Page, about: About, board: Board | None
-) -> tuple[tuple[str, ...], ...]:
+def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, board: Board | None) -> tuple[tuple[str, ...], ...]:
     """The sets of conditions that the main measure does not tell apart, ranked by their own means."""
     if board is not None:
         return board.tiers()
-    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
+    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name)) is not None}
     return tiers_of(claims, own, metric_of(dataset, page.main))
 
 

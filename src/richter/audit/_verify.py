@@ -43,7 +43,7 @@ CIRCUMSTANCES = {"richter", "run", "next", "remedy", "versions", "attempts", "de
 # what one form of the same data tells and another may not: a difference is a note
 OF_THE_FORM = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
                "plan", "plan_hash", "population", "deviations", "missing", "file"}  # fmt: skip
-ASKED = {"about", "level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
+ASKED = {"level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
 # what not even an archive, which has the run's own records, can tell; all else in its results is made again
 OF_THE_PROGRAM = {"richter", "versions"}
 AS_STATED = ("run name", "methods seed", "methods level", "methods n_resamples", "methods margins", "methods vouched")
@@ -414,7 +414,7 @@ def _comparison_again(
             "The comparison was written by Richter 0.1, whose claims are corrected in another way.",
             remedy="Make it again: richter compare FILE --json compare.json",
         )
-    asked |= {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
+    asked |= {name: document[name] for name in ("level", "tried", "seed", "n_resamples")}
     asked |= {"margin": document["margins"], "tail_plan": None if tail is None else msgspec.convert(tail, TailPlan)}
     notes = []
     if options in (None, ReadOptions()) and reading is not None:

@@ -7,7 +7,6 @@ import click
 
 from richter.cli._options import (
     READING,
-    AboutChoice,
     command,
     engine_options,
     json_option,
@@ -57,12 +56,6 @@ tried_option = click.option(
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
-@click.option(
-    "--about",
-    type=AboutChoice(["new-items", "these-items", "new-runs"]),
-    default="new-items",
-    help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
-)
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")
 @click.option("--all-pairs", is_flag=True, help="Show every pair and measure of 201 to 632 models too.")
 @click.option(

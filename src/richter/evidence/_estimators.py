@@ -84,7 +84,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
     if sample.metric.is_cost:
         unpaired = is_unpaired(dataset, question, policy)
-        return total_evidence(sample, question.conditions, about=policy.about, unpaired=unpaired)
+        return total_evidence(sample, question.conditions, unpaired=unpaired)
     found = _estimate(dataset, question, policy, sample)
     lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking is not None:
@@ -93,7 +93,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
         return found
     as_compared = estimate_mean(dataset, question, dataclasses.replace(policy, is_gate=False))
     found = dataclasses.replace(found, as_compared=as_compared)
-    if sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
+    if sample.metric.worst is None or found.sides or found.labels:
         return found
     if compares_within_raters(dataset, question, policy):
         return found
@@ -106,8 +106,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
 
 def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray | None:
     """The missing grades that a claim must also hold with at the worse end, or None."""
-    counts = policy.is_both_ways and sample.metric.worst is not None and policy.about != "new-runs"
-    if not counts or has_all_grades(dataset, question.measure):
+    if not policy.is_both_ways or sample.metric.worst is None or has_all_grades(dataset, question.measure):
         return None
     lacking = lacking_of(dataset, question, policy)
     return lacking if lacking.any() else None
@@ -204,14 +203,14 @@ def _is_asked(dataset: Dataset, question: Question) -> Bools:
 
 def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     if len(question.conditions) == 1:
-        return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
+        return mean_evidence(sample, question.conditions[0], exact=policy.is_gate)
     first, second = question.conditions
     if compares_within_raters(dataset, question, policy):
         both = shared_by(dataset, question).both
         return within_rater_difference(sample.metric, rated_pair(dataset, question.measure, first, second), n=both)
     if is_unpaired(dataset, question, policy):
-        return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
-    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
+        return unpaired_evidence(sample, first, second, exact=policy.is_gate)
+    return difference_evidence(sample, first, second, exact=policy.is_gate)
 
 
 Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]
@@ -324,7 +323,7 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
     main = [a for a in main if len(a.question.conditions) == 2]
-    if len(main) < 2 or policy.about != "new-items":
+    if len(main) < 2:
         return None
     measure, rng = main[0].question.measure, np.random.default_rng(policy.severity.seed)
     if main[0].metric.estimator == "given_error":
@@ -338,9 +337,9 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
 
 
 def _is_plain_difference(dataset: Dataset, asked: Asked, policy: Policy) -> bool:
-    """Whether evidence is a paired difference of items: of no labels, two groupings, missing grades or raters."""
+    """Whether evidence is a paired difference of items: of no labels, two groupings, runs, missing grades or raters."""
     values = outcomes_of(dataset, asked.question.measure)
-    if values.label is None and values.group_2 is None and asked.known.as_worst is None:
+    if values.label is None and values.group_2 is None and asked.known.unit != "run" and asked.known.as_worst is None:
         question = asked.question
         return not (is_unpaired(dataset, question, policy) or compares_within_raters(dataset, question, policy))
     return False

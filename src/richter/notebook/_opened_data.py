@@ -34,7 +34,7 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._plan_tail import tail_plan as tail_plan_of
-from richter.claims import About, parse_margin
+from richter.claims import parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import Source, is_frame, named_source, source_name
@@ -248,7 +248,6 @@ class Run:
         by: str | None = None,
         control: str | None = None,
         all_pairs: bool = False,
-        about: About = "new-items",
         missing: MissingPolicy = "both-ways",
         trust_ids: bool = False,
         trust_raters: bool = False,
@@ -277,7 +276,6 @@ class Run:
             by=by,
             control=control,
             all_pairs=all_pairs,
-            about=about,
             missing=missing,
             trust_ids=trust_ids,
             trust_raters=trust_raters,

@@ -28,14 +28,13 @@ OPTIONS: Mapping[str, Kind] = {
                      "cluster-size", "intraclass", "power", "bins", "q"), "number"),
     **dict.fromkeys(("on", "control", "by", "scorer", "filter", "tail-plan", "plan", "date", "condition"),
                     "text"),
-    **dict.fromkeys(("missing", "better", "ratings", "about"), "word"),
+    **dict.fromkeys(("missing", "better", "ratings"), "word"),
     **dict.fromkeys(("scale", "as-severity"), "range"),
     "map": "pair", "grade": "grade", "wide": "list", "margin": "margin", "accuracy": "numbers",
 }  # fmt: skip
 # where Python has another word
 KEYWORDS = {"yes": "confirm", "json": "to_json()", "save-reading": "options=proposal.options"}
-WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule", "new-items", "these-items",
-         "new-runs")  # fmt: skip
+WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule")
 READING = (
     "map",
     "scale",

@@ -6,7 +6,6 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from richter.audit import GapSize, PilotSize, check_expectations, size_from_expectation, size_from_pilot
-from richter.claims import About
 from richter.evidence import MissingPolicy, Policy
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
@@ -38,7 +37,6 @@ def compare(
     margin: Margin = None,
     by: str | None = None,
     control: str | None = None,
-    about: About = "new-items",
     missing: MissingPolicy = "both-ways",
     unpaired: bool = False,
     tried: int = 1,
@@ -76,7 +74,7 @@ def compare(
     """
     run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     return run.compare(
-        *conditions, on=on, margin=margin, by=by, control=control, about=about, missing=missing, unpaired=unpaired,
+        *conditions, on=on, margin=margin, by=by, control=control, missing=missing, unpaired=unpaired,
         tried=tried, min_shared=min_shared,
         trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, tail_plan=tail_plan, level=level,
         n_resamples=n_resamples, seed=seed,

@@ -84,7 +84,7 @@ class Gate(Result):
 Better = Literal["higher", "lower"]
 
 DEFAULT_LEVEL = 0.95  # the confidence level of every command and function that is told no other
-Unit = Literal["item", "group", "run", "draw"]
+Unit = Literal["item", "group", "run"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
