@@ -258,7 +258,7 @@ def run_gate(
         obstacles = (*obstacles, *filter(None, [describe_changed_plan(plan.path, status)]))
     confirmed = plan.hash if status is not None and status.confirmatory else None
     claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
-    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids).warnings
     accept = accept_judge or values["accept_judge"]
     return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes, obstacles=obstacles)
 

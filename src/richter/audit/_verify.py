@@ -20,7 +20,6 @@ from richter.claims import is_inside
 from richter.errors import InputError
 from richter.interop import Source
 from richter.records import Interval, Result, plain
-from richter.records._claim import TRADES
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
 
@@ -37,7 +36,7 @@ CIRCUMSTANCES = {"richter", "run", "next", "remedy", "versions", "defaults", "hi
 # what one form of the same data tells and another may not: a difference is a note
 OF_THE_FORM = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
                "plan", "plan_hash", "population", "missing", "file"}  # fmt: skip
-ASKED = {"about", "level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
+ASKED = {"level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +260,7 @@ def _comparison_again(
             "The comparison was written by Richter 0.1, whose claims are corrected in another way.",
             remedy="Make it again: richter compare FILE --json compare.json",
         )
-    asked |= {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
+    asked |= {name: document[name] for name in ("level", "tried", "seed", "n_resamples")}
     asked |= {"margin": document["margins"], "tail_plan": None if tail is None else msgspec.convert(tail, TailPlan)}
     notes = []
     if options in (None, ReadOptions()) and reading is not None:
@@ -291,8 +290,6 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     """Where verdict and deciding interval of a difference without gates do not say the same."""
     interval, asked, verdict = claim.get("interval"), claim.get("hypothesis"), claim["verdict"]
     if interval is None or asked is None or claim.get("gates") or len(claim["conditions"]) != 2:
-        return
-    if (claim.get("family") or {}).get("method") == TRADES and verdict != "verified":  # the cost may have decided
         return
     low, high, value = interval["low"], interval["high"], asked["value"]
     if low is None or high is None or asked["relation"] == "within":

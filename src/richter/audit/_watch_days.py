@@ -17,7 +17,7 @@ from richter.evidence import evidence, graded_rows, has_values, sample_of, worst
 from richter.interop import log_files, read_frame
 from richter.records import plain, printable
 from richter.store import find_parts, find_runs, is_run, open_ledger
-from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables, single_table
+from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables
 
 __all__ = ["Day", "read_series"]
 
@@ -140,7 +140,7 @@ def _name_in(entry: _Entry, called: Sequence[str], series: str) -> str | None:
 def _entries(place: Path) -> list[Path]:
     if not place.exists():
         raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
-    if is_run(place) or single_table(place) is not None:
+    if is_run(place) or not place.is_dir():
         return [place]
     runs = find_runs(place)
     if runs:

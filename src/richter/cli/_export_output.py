@@ -8,7 +8,7 @@ import polars as pl
 
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
-from richter.interop import EXPORTS, export_dataset, export_table
+from richter.interop import EXPORTS, export_table
 from richter.records import printable
 from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
@@ -20,15 +20,12 @@ def export(
     output: Path | None,
     table: str,
     force: bool,
-    hub: Path | None,
-    license_name: str,
-    creator: str,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
-    """Write records to a file or a data set, or results to a tracker."""
-    _check_ways(output, hub, experiment, project, force=force)
+    """Write records to a file, or results to a tracker."""
+    _check_ways(output, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
@@ -41,15 +38,6 @@ def export(
         return
     if plain:
         source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
-    if hub is not None:
-        name = source.resolve().name
-        with open_ledger(source) as ledger:
-            answers = graded_answers(ledger, tables_of(ledger, reading))
-            rows = export_dataset(
-                ledger, answers, hub, name=name, license_name=license_name, creator=creator, force=force
-            )
-        say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
-        return
     from richter.plugins.trackers import log_to_mlflow, log_to_wandb
 
     made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
@@ -58,17 +46,16 @@ def export(
 
 def _check_ways(
     output: Path | None,
-    hub: Path | None,
     experiment: str | None,
     project: str | None,
     *,
     force: bool,
 ) -> None:
     """Refuse anything but one way to export, and a file that exists."""
-    ways = {"-o": output, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    ways = {"-o": output, "--mlflow": experiment, "--wandb": project}
     chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --hub, --mlflow and --wandb.")
+        raise click.UsageError("Give one of -o, --mlflow and --wandb.")
     if output is not None and output.exists() and not force:
         raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
 

@@ -121,27 +121,6 @@ SCHEMA = """
     -- one row: how many commits added records, and how many rows they added to the tables that only grow;
     -- `ledger.head` beside the file has the number of commits too
     CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, records INTEGER NOT NULL);
-    -- what an agent did on the way to an answer: a JSON list of its steps
-    CREATE TABLE trajectories (
-        item TEXT NOT NULL,
-        condition TEXT NOT NULL,
-        draw INTEGER NOT NULL,
-        steps TEXT NOT NULL,
-        PRIMARY KEY (condition, item, draw)
-    ) WITHOUT ROWID;
-    -- the severities that raters gave to steps of runs, counted from 1; a step without a row is right
-    CREATE TABLE step_ratings (
-        item TEXT NOT NULL,
-        condition TEXT NOT NULL,
-        draw INTEGER NOT NULL,
-        step INTEGER NOT NULL,
-        rater TEXT NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('human', 'judge', 'rule')),
-        severity REAL,
-        mechanism TEXT NOT NULL,
-        reason TEXT NOT NULL,
-        PRIMARY KEY (condition, item, draw, rater, step)
-    ) WITHOUT ROWID;
 """
 
 
@@ -170,10 +149,6 @@ TABLES = {
     ),
     "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
     "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
-    "trajectories": Table("item condition draw steps", "condition item draw", "replace"),
-    "step_ratings": Table(
-        "item condition draw step rater kind severity mechanism reason", "condition item draw rater step", "replace"
-    ),
     "picks": Table("paragraph step position design", "paragraph"),
     "retrievals": Table("source target", "source target"),
     "sample": Table("place paragraph", "place"),
