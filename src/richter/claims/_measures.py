@@ -41,8 +41,7 @@ __all__ = [
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail",
-                    "strength"]  # fmt: skip
+Estimator = Literal["mean", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -176,9 +175,6 @@ METRICS: dict[str, Metric] = {
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
         _row("win_rate", "bounded", "higher",
              "more often preferred | less often preferred | equally often preferred | win rate", _POINTS, _ASKED),
-        _row("strength", "real", "higher",
-             "stronger by Bradley and Terry | weaker by Bradley and Terry | equally strong by Bradley and Terry "
-             "| Bradley-Terry strength (log odds)", estimator="strength"),
         _row("catastrophic_rate", "binary", "lower",
              "less often severely wrong | more often severely wrong | equally often severely wrong "
              "| rate of severe errors",
@@ -230,12 +226,6 @@ METRICS: dict[str, Metric] = {
              column="latency_s"),
         _row("money", "real", "lower", "cheaper | more expensive | equally expensive | dollars per answer", _AMOUNT,
              digits=6, column="money_usd", watched=True),
-        _row("cost_per_success", "real", "lower",
-             "cheaper per success | more expensive per success | equally expensive per success | dollars per success",
-             _AMOUNT, digits=6, column="money_usd", estimator="per_success"),
-        _row("time_per_success", "real", "lower",
-             "faster per success | slower per success | equally fast per success | seconds per success", _AMOUNT,
-             suffix=" s", column="latency_s", estimator="per_success"),
         _row("steps", "real", "lower",
              "shorter in its runs | longer in its runs | equally long in their runs | steps per run", _AMOUNT, digits=1,
              column="steps", watched=True),

@@ -214,13 +214,6 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         out.print(f"We can't say how far to trust the {r.kind}s. {panel.why if panel else ''}")
     else:
         _print_panel(out, r, panel)
-    if not isinstance(r.effective, Undefined):
-        out.print(
-            f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
-            f"{r.effective.estimate:.1f} {describe_ci(r.effective.interval)} independent ones."
-        )
-    elif r.reference and len(r.judges) > 1:
-        out.print(f"  What the judges are worth together is not known. {printable(r.effective.why)}")
     if not isinstance(r.leniency, Undefined):
         _print_leniency(out, r, r.leniency)
     _print_missing(out, r)

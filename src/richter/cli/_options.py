@@ -19,17 +19,6 @@ PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
 
 
-class AboutChoice(click.Choice[str]):
-    """What a claim is about; the spellings of 0.1 print the new ones and work."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("such-items", "such-runs"):
-            new = value.replace("such-", "new-")
-            click.echo(f"`--about {value}` is now `--about {new}`.", err=True)
-            value = new
-        return super().convert(value, param, ctx)
-
-
 def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """A decorator that adds these options in this order."""
 
@@ -230,17 +219,6 @@ def parse_margins(ctx: click.Context, param: click.Parameter, values: tuple[str,
             raise click.BadParameter(f"the margin {of}is given twice.")
         found[name.strip()] = parse_margin(amount)
     return found
-
-
-def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 class _MarginOption(click.Option):

@@ -34,7 +34,7 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._plan_tail import tail_plan as tail_plan_of
-from richter.claims import About, parse_margin
+from richter.claims import parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import Source, is_frame, named_source, source_name
@@ -246,16 +246,11 @@ class Run:
         by: str | None = None,
         control: str | None = None,
         all_pairs: bool = False,
-        about: About = "new-items",
         missing: MissingPolicy = "both-ways",
-        adjust: bool = False,
-        suite: Mapping[str, float] | None = None,
-        chance: float | None = None,
         trust_ids: bool = False,
         trust_raters: bool = False,
         trust_labels: bool = False,
         unpaired: bool = False,
-        family: Literal["measures", "page"] = "measures",
         tail_plan: str | Path | None = None,
         tried: int = 1,
         min_shared: float = 0.5,
@@ -279,16 +274,11 @@ class Run:
             by=by,
             control=control,
             all_pairs=all_pairs,
-            about=about,
             missing=missing,
-            adjust=adjust,
-            suite=suite,
-            chance=chance,
             trust_ids=trust_ids,
             trust_raters=trust_raters,
             trust_labels=trust_labels,
             unpaired=unpaired,
-            one_family=family == "page",
             tail_plan=None if tail_plan is None else tail_plan_of(read_plan(tail_plan, kind="tail")),
             tried=tried,
             min_shared=min_shared,
