@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 import rows
 from rows import StoredRow, command_changes, differences, make_rows
 
