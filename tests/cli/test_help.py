@@ -1,7 +1,6 @@
 """Help that teaches: commands by question, words by meaning, one source for all of them."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,6 @@ from helpers.spelling import command_of, options_of
 from richter.cli import main
 from richter.cli._main import COMMANDS
 from richter.words import GLOSSARY, explain
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(*args: str) -> int:
