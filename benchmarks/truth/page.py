@@ -21,7 +21,7 @@ NAMES = {"richter": "Richter", "t_test": "t test", "lm_eval_z": "lm-eval stderr,
          "inspect_stderr": "Inspect stderr, z", "verification_tax": "verification tax",
          "errorquake": "ERRORQUAKE", "cje": "cje-eval",
          "multivon": "multivon-eval"}  # fmt: skip
-COLUMNS = ("worlds", "contestant", "tables", "false, %", "power, %", "cover, %", "width", "refused, %")
+COLUMNS = ("worlds", "contestant", "tables", "false, %", "power, %", "cover, %", "refused, %")
 # why a world is open, as far as it was looked into
 REASONS: dict[str, str] = json.loads((HERE / "reasons.json").read_text(encoding="utf-8"))
 
@@ -114,7 +114,6 @@ def table(rows: list[Row], specs: list[Row]) -> str:
     ]
     for family, title in TITLES.items():
         inside = [r for r in rows if family_of(by[r["world"]]) == family]
-        base = _widths([r for r in inside if r["contestant"] == score.OURS])
         for key in _order(inside):
             own = [r for r in inside if (r["contestant"], r["way"]) == key]
             if all(r["same"] for r in own) or _sum(own, "n") < ENOUGH:
@@ -122,8 +121,6 @@ def table(rows: list[Row], specs: list[Row]) -> str:
             null = [r for r in own if score.is_null(by[r["world"]])]
             real = [r for r in own if not score.is_null(by[r["world"]])]
             false, n = _sum(null, "false"), _sum(null, "n")
-            shared = _widths(own)
-            ratios = [shared[w] / base[w] for w in shared if base.get(w)]
             worlds = _sum(own, "n")
             low, high = score.limits(false, n) if n else (0.0, 1.0)
             lines.append(
@@ -131,7 +128,6 @@ def table(rows: list[Row], specs: list[Row]) -> str:
                 f"| {_mark(null, f'{100 * false / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]') if n else '-'} "
                 f"| {_mean_percent(real, 'hits', 'n')}{_ahead(real)} "
                 f"| {_mean_percent(own, 'covered', 'intervals')} "
-                f"| {f'{sum(ratios) / len(ratios):.2f}' if ratios else '-'} "
                 f"| {_percent(_sum(own, 'refused') + _sum(own, 'crashed'), worlds)} |"
             )
     return "\n".join(lines)
@@ -161,10 +157,6 @@ def _ways(rows: list[Row]) -> dict[str, int]:
     for r in rows:
         ways.setdefault(r["contestant"], set()).add(r["way"])
     return {name: len(found) for name, found in ways.items()}
-
-
-def _widths(rows: list[Row]) -> dict[str, float]:
-    return {r["world"]: r["width"] / r["intervals"] for r in rows if r["intervals"]}
 
 
 def _sum(rows: list[Row], key: str) -> float:
