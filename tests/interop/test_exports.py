@@ -1,4 +1,4 @@
-"""A run as a data set in the Hub's layout, and CSV that no spreadsheet runs."""
+"""A run as a table that opens as the same data, and CSV that no spreadsheet runs."""
 
 import json
 from pathlib import Path
@@ -26,39 +26,6 @@ def run_folder(tmp_path: Path, rng: np.random.Generator) -> Path:
     return small_run(tmp_path / "run", rng, n=5, text=HOSTILE)
 
 
-def test_tables_and_croissant(run_folder: Path, tmp_path: Path) -> None:
-    target = tmp_path / "set"
-    assert run("export", str(run_folder), "--hub", str(target), "--license", "cc-by-4.0", "--creator", "Us") == 0
-    about = json.loads((target / "croissant.json").read_text())
-    for records, entry in zip(about["recordSet"], about["distribution"], strict=True):
-        frame = pl.read_parquet(target / entry["contentUrl"])
-        assert [f["name"] for f in records["field"]] == frame.columns
-    answers = pl.read_parquet(target / "data" / "answers.parquet")
-    assert answers["answer"].to_list() == [HOSTILE] * 10  # Parquet keeps what was said
-    assert "config_name" in (target / "README.md").read_text()
-    assert run("export", str(run_folder), "--hub", str(target)) == 1  # not over what is there
-
-
-def test_the_hub_layout_loads_against_datasets(
-    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="datasets is a heavy oracle")
-    run("export", str(run_folder), "--hub", str(tmp_path / "set"))
-    loaded = datasets.load_dataset(str(tmp_path / "set"), "ratings", cache_dir=str(tmp_path / "cache"))
-    assert loaded["test"].num_rows == 10
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant itself calls
-def test_croissant_of_a_run_against_mlcroissant(run_folder: Path, tmp_path: Path) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a heavy oracle")
-    run("export", str(run_folder), "--hub", str(tmp_path / "set"))
-    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "set" / "croissant.json"))
-    assert not dataset.metadata.ctx.issues.errors
-    pytest.importorskip("pyarrow", reason="mlcroissant reads Parquet with pyarrow")
-    assert len(list(dataset.records(record_set="answers"))) == 10
-
-
 def test_csv_neutralises_formulas(run_folder: Path, tmp_path: Path) -> None:
     assert run("export", str(run_folder), "-o", str(tmp_path / "a.csv")) == 0
     assert pl.read_csv(tmp_path / "a.csv")["answer"].to_list() == ["'" + HOSTILE] * 10
@@ -79,14 +46,14 @@ def test_no_cell_of_a_csv_begins_as_a_formula(tmp_path: Path, start: str) -> Non
     assert text.endswith('\n"plain;=cmd()"\n"1"\n')  # quoted, so that no other separator splits it
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "hub"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_exported_answers_carry_their_grades_and_give_equal_claims(
     ending: str, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     """Rule ratings in the run, a reference that a match of words would grade otherwise: nothing is graded anew."""
     run_folder = small_run(tmp_path / "run", rng, n=60, text="A")  # equal to the reference, and called wrong by rules
-    target = tmp_path / ("set" if ending == "hub" else f"answers.{ending}")
-    assert run("export", str(run_folder), *(("--hub",) if ending == "hub" else ("-o",)), str(target)) == 0
+    target = tmp_path / f"answers.{ending}"
+    assert run("export", str(run_folder), "-o", str(target)) == 0
     claims = []
     for source in (run_folder, target):
         assert run("compare", str(source), "--json", str(tmp_path / "c.json")) in (0, 4)
