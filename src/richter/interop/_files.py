@@ -26,7 +26,7 @@ from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._test_reports import json_tests, report_rows, xml_tests
 from richter.records import is_utf8
-from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
+from richter.store import RunLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -56,32 +56,32 @@ class Frame(Protocol):
     def __getitem__(self, name: Any) -> Any: ...
 
 
-Source = str | Path | DatabaseRun | pl.DataFrame | Frame
+Source = str | Path | pl.DataFrame | Frame
 
 
 def is_frame(source: Source) -> "TypeIs[pl.DataFrame | Frame]":
     """Whether this is a frame in memory and not the name of a file."""
-    return isinstance(source, Frame) and not isinstance(source, str | Path | DatabaseRun)
+    return isinstance(source, Frame) and not isinstance(source, str | Path)
 
 
 def source_name(source: Source) -> str:
     """What messages call it."""
-    return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
+    return str(source) if isinstance(source, str | Path) else "The frame"
 
 
 class NamedSource(NamedTuple):
     """The name that was given to a source, and where it is."""
 
     name: str | None
-    place: Place
+    place: Path
 
 
 def named_source(source: RunLike) -> NamedSource:
-    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
+    """`NAME=PATH` in its parts; a path that exists is one whatever it holds."""
     name, equals, path = str(source).partition("=")
-    if equals and name and not is_database(source) and not Path(str(source)).exists():
-        return NamedSource(name, run_place(path))
-    return NamedSource(None, run_place(source))
+    if equals and name and not Path(str(source)).exists():
+        return NamedSource(name, Path(path))
+    return NamedSource(None, Path(source))
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:
@@ -145,11 +145,6 @@ def read_frame(source: Source, *, text: bool = False) -> pl.DataFrame:
     """
     if is_frame(source):
         return as_frame(source)
-    if is_database(source):
-        raise InputError(
-            f"{run_place(source)} is a run, not a table.",
-            remedy="Export it (richter export), or score its answers (richter severity score).",
-        )
     return next(iter(read_sheets(Path(str(source)), text=text).values()))
 
 

@@ -30,7 +30,6 @@ from richter.interop._safe import (
     refuse_unsafe,
 )
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
-from richter.store import Place
 
 __all__ = ["ToolTable", "is_log", "tool_table"]
 
@@ -271,9 +270,9 @@ def _json_look(path: Path) -> Look | None:
     return Look(path=path, shape="array", names=record)
 
 
-def is_log(path: Place) -> bool:
+def is_log(path: Path) -> bool:
     """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
+    return path.is_file() and recognise(path) is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

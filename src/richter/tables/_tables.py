@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -18,7 +19,6 @@ from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.records import Better, Item, Note, Rating, RatingKind, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
-from richter.store import Place
 from richter.tables._words import USUAL_ENDS
 
 if TYPE_CHECKING:
@@ -136,8 +136,8 @@ class Dataset:
     graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
-    places: tuple[Place, ...] = ()
-    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    places: tuple[Path, ...] = ()
+    named_places: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
