@@ -6,6 +6,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     cluster_options,
     command,
     json_option,
@@ -17,7 +18,7 @@ from richter.cli._options import (
 )
 
 
-@command("_size_output:size", reads=READING, vouches=True)
+@command("_size_output:size", reads=WEIGHING, vouches=True)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(
