@@ -63,7 +63,6 @@ OLD = {
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",
     "floors pipeline": "--stages --error-rate --delta --labels --json",
     "floors presets": "--json",
-    "floors published": "--n --n-b --names --level --json",
     "gate": f"--margin --on --baseline --page {VOUCHES} --accept-judge --level {READS} --junit --md --history --json",
     "help": "",
     "import": f"--output {READS} --kind --json",

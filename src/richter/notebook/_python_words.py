@@ -64,7 +64,7 @@ COMMANDS = (
     "audit", "bench", "calibration", "compare", "demo", "doctor", "export", "gate", "help", "import", "label", "plan",
     "report", "run", "search", "severity", "size", "verify", "view", "watch",
 )  # fmt: skip
-_SECOND = "tail|score|agreement|next|calibration|published|new|lock|run|show|retest|export|label|base|questions|index"
+_SECOND = "tail|score|agreement|next|calibration|new|lock|run|show|retest|export|label|base|questions|index"
 
 _PLAIN = r"(?:[^\s,;()`|'\"]*[^\s,;()`|'\".:])"  # a word that no sentence ends in
 _QUOTED = r"'[^']*'(?:\"'\"'[^']*')*|\"[^\"]*\""
