@@ -13,7 +13,7 @@ from richter.cli._aliases import ALIASES, GONE, respell
 from richter.cli._io import _CONFIRMING, _POLICY
 from richter.cli._io import READING as READ_BY
 from richter.cli._main import COMMANDS, GROUPS
-from richter.cli._options import CONFIRMING, READING, VOUCHING
+from richter.cli._options import CONFIRMING, VOUCHING, WEIGHING
 
 ROOT = Path(__file__).parents[2]
 MOST_COMMANDS = 36
@@ -128,7 +128,7 @@ def test_help_loads_no_data_no_statistics_and_no_page() -> None:
 
 
 def test_help_names_the_options_for_reading_that_there_are() -> None:
-    assert tuple(READ_BY) == READING
+    assert tuple(READ_BY) == WEIGHING
 
     def bare() -> None: ...
 

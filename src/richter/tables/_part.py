@@ -772,7 +772,7 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
         "average that is written beside each item, not "
         "the results of single items.",
         remedy="Name the column with each item's own result: --map score=COLUMN (two averages and their n: richter "
-        "size published).",
+        "size --published TABLE).",
     )
 
 
