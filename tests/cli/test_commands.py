@@ -57,7 +57,7 @@ OLD = {
     "doctor": "--json",
     "draw": f"--bench --model --draws --temperature --max-tokens --top-p --seed --style --plain --no-logprobs --judge "
     f"--adaptive --limit {PAID} {PARALLEL} {ENGINE} --dry-run --json",
-    "export": f"--output --table --force --evidence --hub --license --creator --mlflow --wandb {READS}",
+    "export": f"--output --table --force --evidence --mlflow --wandb {READS}",
     "floors": "--n --error-rate --lipschitz --delta --autocorrelation --cluster-size --intraclass --json",
     "floors data": f"{READS} --seed --level --json",
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",

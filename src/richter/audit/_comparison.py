@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from richter.audit._pictures import Picture, compare_picture
-from richter.audit._went_wrong import WentWrong, count_faults
 from richter.claims import (
     METRICS,
     Asked,
@@ -34,7 +33,6 @@ from richter.claims import (
     rate_interval,
     settle_board,
     severity_page_measures,
-    step_measures,
     tiers_of,
     variance_shares,
 )
@@ -97,7 +95,7 @@ class CompareReport(Shown):
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
     of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
-    together at the level of the claims. `went_wrong` counts what rules find in the steps of agents' runs.
+    together at the level of the claims.
     `label_conflicts` are conditions whose grades human labels contradict. `tried` attempts are allowed for. `margins`
     are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
@@ -128,7 +126,6 @@ class CompareReport(Shown):
     first_lines: FirstLines
     subgroups: tuple[Subgroups, ...] = ()
     label_conflicts: tuple[LabelConflict, ...] = ()
-    went_wrong: WentWrong | None = None
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -203,7 +200,7 @@ def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
     columns = (m.name for m in METRICS.values() if m.source == "column")
-    others = ("ece", *columns, *dataset.measures, *step_measures(), *severity_page_measures())
+    others = ("ece", *columns, *dataset.measures, *severity_page_measures())
     names += [name for name in others if has_values(dataset, name)]
     return list(dict.fromkeys(names))
 
@@ -336,7 +333,6 @@ def compare_tables(
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
-        went_wrong=None if dataset.steps is None else count_faults(dataset),
     )  # fmt: skip
 
 

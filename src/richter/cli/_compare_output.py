@@ -183,7 +183,6 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
         )
         for line in filter(None, (leads, pairs)):
             out.print(printable(line), soft_wrap=True)
-    faults_table(out, report)
     for line in filter(None, (first.sizes, first.doubt)):
         out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):
@@ -353,23 +352,6 @@ def measures_table(out: Console, report: CompareReport) -> None:
         values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
         rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
     out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
-    out.print()
-
-
-def faults_table(out: Console, report: CompareReport) -> None:
-    """Print what rules find in the steps of agents' runs: how often in each condition, and an example."""
-    found = report.went_wrong
-    if found is None:
-        return
-    from richter.words import describe_example, describe_faults  # only where there are steps
-
-    out.print(f"Where it went wrong. {printable(describe_faults(found.runs, len(found.rules)))}", soft_wrap=True)
-    short, rows = _short(report), []
-    for row in found.rules:
-        runs = [f"{n:,} ({100 * n / max(found.runs[name], 1):.0f}%)" for name, n in row.runs.items()]
-        rows.append([row.rule, str(row.severity), *runs, printable(describe_example(row.example), limit=60)])
-    if rows:
-        out.print(grid(["rule", "severity", *(short[name] for name in found.runs), "example"], rows, **PLAIN))
     out.print()
 
 

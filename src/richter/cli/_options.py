@@ -12,7 +12,7 @@ from richter.records import DEFAULT_LEVEL
 Command = TypeVar("Command", bound=Callable[..., Any])
 READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-    "irreversible", "layout",
+    "layout",
 )  # fmt: skip
 WEIGHING = (*READING, "weight", "macro")  # of commands that compare
 CONFIRMING = ("yes", "save_reading")

@@ -65,7 +65,6 @@ def open_run(
     scorer: str | None = None,
     filter: str | None = None,  # noqa: A002 - the word of the command line
     pass_at: float | None = None,
-    irreversible: Sequence[str] | None = None,
     weight: str | None = None,
     macro: str | None = None,
     confirm: bool = False,
@@ -78,8 +77,7 @@ def open_run(
     field (`{"score": "quality"}`), `scale` the range of a score, `better` which end of it is good, `grade` what a word
     counts as, `wide` the columns that are conditions, `as_severity` the scores that are right and worst, `ratings`
     whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right,
-    `irreversible` the tools of agents whose calls cannot be undone, `weight` the column of what a question counts,
-    `macro` one whose values count alike.
+    `weight` the column of what a question counts, `macro` one whose values count alike.
     Where the reading was inferred, `ReadingProposed` has the `options` that confirm it; `confirm` goes on without.
 
     >>> import richter
@@ -90,7 +88,7 @@ def open_run(
     given: dict[str, Any] = {
         "map": map, "scale": scale, "better": better, "grade": grade, "as_severity": as_severity, "ratings": ratings,
         "scorer": scorer, "filter": filter, "pass_at": pass_at, "wide": None if wide is None else tuple(wide),
-        "irreversible": None if irreversible is None else tuple(irreversible), "weight": weight, "macro": macro,
+        "weight": weight, "macro": macro,
         "confirm": confirm or None,
     }  # fmt: skip
     chosen = dataclasses.replace(options or ReadOptions(), **{k: v for k, v in given.items() if v is not None})
