@@ -800,7 +800,7 @@ GPQA,Claude 3.5 Sonnet,0.593,198
 @row
 def leaderboard() -> str:
     (WORK / "published.csv").write_text(PUBLISHED)
-    found = richter("size", "published", WORK / "published.csv")
+    found = richter("size", "--published", WORK / "published.csv")
     told = ", ".join(f"{b['name']} {b['shown']} of {b['pairs']}" for b in found["benchmarks"])
     below = sum(b["below"] for b in found["benchmarks"])
     return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"

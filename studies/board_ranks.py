@@ -1,6 +1,6 @@
 """Do the ranks of a board hold together? Boards of 10 conditions, 20 tasks and 100 questions a task, with ties.
 
-`fixed`: the tasks are those of the board and weigh the same (a suite); `sample`: other tasks could have been taken, so
+`fixed`: the tasks are those of the board and weigh the same; `sample`: other tasks could have been taken, so
 that tasks are the groups of questions. A board misses where the span of one condition lacks one of its true ranks: of
 conditions with the same truth each has all ranks of the tie. `width` is the mean number of ranks a span, `bonferroni`
 that of spans from pairs tested each at 5% over the number of pairs.
@@ -18,7 +18,7 @@ from memory_tables import memory_tables
 
 from richter.audit import page_questions
 from richter.claims import METRICS, decide, p_value, rank_spans
-from richter.evidence import Policy, evidence
+from richter.evidence import evidence
 
 NAMES = tuple("abcdefghij")
 TASKS, QUESTIONS = 20, 100
@@ -49,8 +49,7 @@ def play(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
         chance = np.clip(level[task][:, None] + shift + own.T[task] + rng.normal(scale=0.08, size=(len(task), 1)), 0, 1)
         right = (rng.random(chance.shape) < chance).astype(float)
         tables = memory_tables({"accuracy": right}, conditions=NAMES, **{"domain" if is_fixed else "group": task})
-        policy = Policy(suite={str(k): 1.0 for k in range(TASKS)}) if is_fixed else Policy()
-        asked = [evidence(tables, q, policy) for q in page_questions(tables, on=("accuracy",)).questions]
+        asked = [evidence(tables, q) for q in page_questions(tables, on=("accuracy",)).questions]
         spans = rank_spans(decide(asked), NAMES, METRICS["accuracy"])
         misses += any(low > a or high < b for (low, high), (a, b) in zip(spans.values(), wanted, strict=True))
         width += np.mean([high - low + 1 for low, high in spans.values()])

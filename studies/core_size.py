@@ -341,7 +341,7 @@ def run_crossed(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> di
             items=names("", n), conditions=("m0", "m1"), item=where[0], condition=where[1], draw=where[2],
             run=where[2], runs=names("r", number), value=value,
         )  # fmt: skip
-        interval = difference_evidence(outcomes, "m0", "m1", about="such-runs").interval(0.95)
+        interval = difference_evidence(outcomes, "m0", "m1").interval(0.95)
         false += 0.0 not in interval
         width += interval.high - interval.low
     return {"false": false / runs, "width": width / runs}

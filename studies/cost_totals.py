@@ -5,8 +5,7 @@ Usage: python studies/cost_totals.py [OUT.jsonl] [tables] [world ..]   (again wi
 
 Each table holds the amounts of two conditions. "cheaper" and "more expensive" count the claims of `compare` (95%) at an
 equal bill; "gate" the passes of "within 10%" where the bill is 10% higher; "cover" that of the interval; "power" the
-claims "cheaper" at a saving of 20%; "undecided" the tables of which one item is above a fifth of a bill. "trade" worlds
-ask "not worse by 2 points and cheaper" where quality is kept and the bill is 12% higher.
+claims "cheaper" at a saving of 20%; "undecided" the tables of which one item is above a fifth of a bill.
 OUT: soak/cost_totals.jsonl by default.
 """
 
@@ -24,10 +23,8 @@ from richter.claims import (
     Evidence,
     Outcomes,
     Question,
-    Trade,
     as_sample,
     decide,
-    difference_evidence,
     total_evidence,
 )
 from richter.records import Verdict
@@ -152,23 +149,6 @@ def run_world(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict
     return {name: 100 * number / runs for name, number in count.items()}
 
 
-def run_trade(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """How often "not worse by 2 points and cheaper" is verified where the bill is 12% higher."""
-    world, n, verified = WORLDS[cell["world"]], cell["items"], 0
-    for _ in range(runs):
-        x, more = world(rng, n)
-        ease = rng.normal(1, 1, (n, 1))
-        right = (ease + rng.normal(0, 1, (n, 2)) > 0).astype(float)
-        trade = Trade(
-            quality=difference_evidence(outcomes_of(right, "accuracy", more), "a", "b"),
-            cost=bill_of(x * [1.0, 1.12], more), metric=METRICS["accuracy"], cost_metric=METRICS["money"], margin=0.1,
-        )  # fmt: skip
-        question = Question(measure="accuracy and money", conditions=("a", "b"), margin=0.1)
-        asked = Asked(question=question, metric=METRICS["accuracy"], evidence=trade)
-        verified += decide([asked])[0].verdict is Verdict.VERIFIED
-    return {"trade": 100 * verified / runs}
-
-
 def jobs(chosen: list[str]) -> list[tuple[dict[str, Any], Any]]:
     """The cells of the campaign with what runs them."""
     found: list[tuple[dict[str, Any], Any]] = []
@@ -176,7 +156,6 @@ def jobs(chosen: list[str]) -> list[tuple[dict[str, Any], Any]]:
         found += [({"world": name, "items": n}, run_world) for n in SIZES]
     for name in ("spreads 0.7 and 0.7", "spreads 0.5 and 1.5"):
         found += [({"world": name, "items": n, "unpaired": True}, run_world) for n in (100, 300)]
-        found += [({"world": name, "items": n, "trade": True}, run_trade) for n in (100, 400)]
     return found
 
 
@@ -185,16 +164,11 @@ def print_table(out: Path) -> None:
     print("| world | items | cheaper | more expensive | gate at its limit | cover | power | undecided |")
     print("|---|---|---|---|---|---|---|---|")
     for cell, row in records(out):
-        if "trade" in row:
-            continue
         name = cell["world"] + (", unpaired" if cell.get("unpaired") else "")
         shown = " | ".join(
             f"{row[k]:.1f}" for k in ("cheaper", "more expensive", "gate", "cover", "power", "undecided")
         )
         print(f"| {name} | {cell['items']} | {shown} |")
-    for cell, row in records(out):
-        if "trade" in row:
-            print(f"- trade, {cell['world']}, {cell['items']} items: {row['trade']:.1f}%")
 
 
 if __name__ == "__main__":

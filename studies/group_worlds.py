@@ -4,7 +4,7 @@ Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with
        python studies/group_worlds.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
-fails wholly), unpaired (rates on different items), adjust (for difficulty), size
+fails wholly), unpaired (rates on different items), size
 (two groupings), by (subgroups), other (what held before), few (groups in a
 comparison).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
@@ -29,7 +29,6 @@ from richter.claims import (
     Evidence,
     Outcomes,
     Question,
-    adjusted_difference,
     as_sample,
     decide,
     difference_evidence,
@@ -267,43 +266,6 @@ def unpaired_cells() -> Iterator[Cell]:
                 yield {"part": "unpaired", "items": items, "rate": rate, "spread": spread, "shift": round(shift, 2)}
 
 
-# ------------------------------------------------------------------ adjustment for difficulty
-
-
-def run_adjust(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Two conditions that feel difficulty by their own slopes, others beside them; both ways of comparing them.
-
-    Of the items a share is asked of the pair: at random, or the easier ones more often.
-    """
-    spread, slope, items, share = cell["spread"], cell["slope"], cell["items"], cell["share"]
-    sizes = np.sqrt(1 + (spread * np.array([1.0, slope])) ** 2)
-    found: dict[str, float] = collections.Counter()
-    for shift in (0.0, cell["shift"]):
-        truth = float(ndtr(0.5 + shift) - ndtr(0.5))
-        for _ in range(runs):
-            easy = spread * rng.normal(size=items)
-            pair = np.array([0.5, 0.5 + shift]) * sizes + easy[:, None] * np.array([1.0, slope])
-            latent = np.concatenate([pair, np.repeat(0.5 + easy[:, None], cell["others"], axis=1)], axis=1)
-            table = (latent + rng.normal(size=latent.shape) > 0).astype(float)
-            chance = share if cell["asked"] == "at random" else ndtr(easy + ndtri(share))
-            table[rng.random(items) >= chance, :2] = np.nan
-            sample = as_sample(as_outcomes(table))
-            adjusted = adjusted_difference(sample, *NAMES).evidence.interval(0.95)
-            plain = difference_evidence(sample, *NAMES).interval(0.95)
-            for name, span in (("plain", plain), ("adjusted", adjusted)):
-                found[f"{name} {'power' if shift else 'false'}"] += 0 not in span
-                found[f"{name} cover"] += (truth in span) / 2
-    return {name: round(100 * value / runs, 2) for name, value in found.items()}
-
-
-def adjust_cells() -> Iterator[Cell]:
-    """Slopes, the share of items that the pair has, and which."""
-    for slope in (1.0, 0.0, -0.5):
-        for share, asked in ((1.0, "at random"), (0.5, "at random"), (0.5, "easier ones")):
-            yield {"part": "adjust", "items": 400, "spread": 1.2, "slope": slope, "others": 6, "share": share,
-                   "asked": asked, "shift": 0.4}  # fmt: skip
-
-
 # ------------------------------------------------------------------ sizes with two groupings
 
 
@@ -447,7 +409,6 @@ PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "uneven": (uneven_cells, run_uneven),
     "gates": (gates_cells, run_gates),
     "unpaired": (unpaired_cells, run_unpaired),
-    "adjust": (adjust_cells, run_adjust),
     "size": (size_cells, run_size),
     "by": (by_cells, run_by),
     "other": (other_cells, run_other),
