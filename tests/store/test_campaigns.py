@@ -19,7 +19,7 @@ import soak_names
 import soak_runs
 
 STUDIES = Path(__file__).parents[2] / "studies"
-CONTAINERS = ("csv", "csv.gz", "csv.zst", "html", "json", "jsonl", "parquet", "tsv", "xlsx", "xml", "zip", "eval")
+CONTAINERS = ("csv", "csv.gz", "csv.zst", "html", "json", "jsonl", "parquet", "tsv", "xlsx", "zip", "eval")
 
 
 @pytest.mark.parametrize("command", ["compare", "gate", "import", "dry run", "named"])

@@ -43,7 +43,16 @@ from richter.interop import Source, read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Note, Refused, Shown, counted
 from richter.severity._grid import TOP
 from richter.stats import Mapper, in_threads
-from richter.tables import KEY, Dataset, RatingsFile, ReadOptions, read_tables, severity_of, severity_scores
+from richter.tables import (
+    KEY,
+    Dataset,
+    RatingsFile,
+    ReadOptions,
+    SeverityScores,
+    read_tables,
+    severity_of,
+    severity_scores,
+)
 
 __all__ = ["SeverityReport", "ask_severities", "weigh_scores"]
 
@@ -178,7 +187,7 @@ def weigh_scores(
     )  # fmt: skip
     rates = _rates_by_people(study, answers, settings.level)
     checks = _decide_requirements(tables, requirements, study, policy, answers, mix, rates)
-    notes = _notes(study, tables, scores, answers, asked, rates, corrected, any_scale=any_scale)
+    notes = _notes(study, tables, scores.items, answers, asked, rates, corrected, any_scale=any_scale)
     return SeverityReport(
         study=study,
         seed=settings.seed,
@@ -374,7 +383,7 @@ def _ask_corrected(
 def _notes(
     study: sev.SeverityStudy,
     tables: Dataset,
-    scores: sev.Scores,
+    items: Sequence[str],
     answers: RatedAnswers,
     asked: Sequence[Asked],
     rates: Mapping[str, sev.DeploymentTable],
@@ -402,10 +411,13 @@ def _notes(
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."
     if first is not None and first.weighted and rates:
         yield "Human labels and traffic weights are not combined: requirements are checked by the judge's grades."
-    if not corrected and tables.counting in ("judge", "given") and scores.judges is not None:
-        raters = len(scores.judges)
-        why = "two judges cannot tell their own errors" if raters == 2 else "what the judges' errors are is not known"
-        yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
+    if not corrected and tables.counting in ("judge", "given"):
+        judged = tables.ratings.filter(kind="judge", draw=0).filter(pl.col("item").is_in(list(items)))
+        raters = judged.group_by(KEY).len().select(pl.max("len")).item() or 0  # of the answer that has most
+        if raters > 1:
+            few = raters == 2
+            why = "two judges cannot tell their own errors" if few else "what the judges' errors are is not known"
+            yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
 
 
 def _correct_with_severity(tables: Dataset) -> Iterator[str]:
@@ -463,13 +475,13 @@ def _rates_by_people(study: sev.SeverityStudy, answers: RatedAnswers, level: flo
     return rates
 
 
-def _by_row(mix: sev.Traffic, scores: sev.Scores, answers: RatedAnswers, items: Sequence[str]) -> sev.Traffic:
+def _by_row(mix: sev.Traffic, scores: SeverityScores, answers: RatedAnswers, items: Sequence[str]) -> sev.Traffic:
     """A traffic mix with the stratum of every row."""
     of = dict(zip(scores.items, mix.strata, strict=True))
     return dataclasses.replace(mix, strata=[of.get(items[k], "") for k in answers.rows.item])
 
 
-def _read_traffic(path: str | Path, scores: sev.Scores) -> sev.Traffic:
+def _read_traffic(path: str | Path, scores: SeverityScores) -> sev.Traffic:
     """Read a mix: `share` per `domain`, per `tier`, or per both; matched to the items by these columns."""
     frame = read_frame(path)
     keys = [c for c in ("domain", "tier") if c in frame.columns]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
-ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
 
 def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: bool = False) -> Dataset:
