@@ -231,7 +231,7 @@ def run_page(page: Path, monkeypatch: pytest.MonkeyPatch, services: Callable[[st
     failed = []
     n_pages = 0
     for command in filter(lambda c: needed(c) is None, commands(page)):
-        words = shlex.split(re.sub(r"\s#\s.*", "", services(command)))  # a run in a database has a # in its name
+        words = shlex.split(re.sub(r"\s#\s.*", "", services(command)))
         n_pages += bool(LOCAL_PAGE.search(command))
         if words[0] == "cd":
             monkeypatch.chdir(words[1])
