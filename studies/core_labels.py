@@ -1,7 +1,5 @@
 """Cover of claims corrected by human labels where items have draws, groups or weights, beside labels taken one by one.
 
-Usage: python studies/core_labels.py [OUT.jsonl] [runs]   (again with the same OUT goes on where it stopped)
-
 A judge with errors of its own, in groups too (it misses more in some), grades every answer; people label a random
 sample of answers, or one drawn evenly over conditions and verdicts. The truth is the law's own mean. `naive` is the
 same estimate with its limits as if every answer were independent.
@@ -9,13 +7,10 @@ same estimate with its limits as if every answer were independent.
 
 import dataclasses
 import itertools
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from cells import go_on
+from driver import Cell, run_study
 from scipy.special import ndtr, ndtri
 
 from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, mean_evidence
@@ -25,7 +20,7 @@ from richter.stats import correct_by_labels, correction_interval
 GAP = 0.25
 
 
-def cells() -> Iterator[dict[str, Any]]:
+def cells() -> Iterator[Cell]:
     shapes = ((400, 1, 40), (400, 1, 15), (100, 10, None), (60, 4, None), (100, 4, 20))
     for (items, draws, groups), rate, labels, drawn in itertools.product(
         shapes, (0.3, 0.05), (60, 300), ("random", "strata")
@@ -36,16 +31,16 @@ def cells() -> Iterator[dict[str, Any]]:
     yield {"items": 100, "draws": 10, "groups": None, "rate": 0.3, "labels": 300, "drawn": "random", "about": "these"}
 
 
-def centre(cell: dict[str, Any]) -> float:
+def centre(cell: Cell) -> float:
     """Where the threshold lies so that the first condition errs at `rate`."""
     return float(ndtri(cell["rate"])) * np.sqrt(1 + spread(cell))
 
 
-def spread(cell: dict[str, Any]) -> float:
+def spread(cell: Cell) -> float:
     return 0.8**2 + 0.3**2 + (0.0 if cell["groups"] is None else 0.6**2 + 0.3**2)
 
 
-def made(cell: dict[str, Any], rng: np.random.Generator) -> tuple[Outcomes, list[float]]:
+def made(cell: Cell, rng: np.random.Generator) -> tuple[Outcomes, list[float]]:
     n, draws, groups = cell["items"], cell["draws"], cell["groups"]
     u = rng.normal(0, 0.8, size=(n, 1)) + rng.normal(0, 0.3, size=(n, 2))
     miss = np.full((n, 1), 0.15)
@@ -87,35 +82,27 @@ def made(cell: dict[str, Any], rng: np.random.Generator) -> tuple[Outcomes, list
     return outcomes, real
 
 
-def run(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    found = dict.fromkeys(("mean", "difference", "false", "naive", "undecidable"), 0)
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Cover of a mean and of a difference, and whether alike conditions are told apart."""
     about = "these-items" if cell.get("about") == "these" else "such-items"
-    for _ in range(runs):
-        outcomes, (a, b) = made(cell, rng)
-        sample = as_sample(outcomes)
-        one = mean_evidence(sample, "a", about=about)
-        found["mean"] += a in one.interval(0.95)
-        interval = difference_evidence(sample, "a", "b", about=about).interval(0.95)
-        found["difference"] += b - a in interval
-        found["undecidable"] += interval.method == "the whole range"
-        side = labelled(outcomes, 0, np.ones(cell["items"], dtype=bool))
-        alone = correct_by_labels(side.label, side.value, strata=side.layer, weight=side.weight, high=1.0)
-        found["naive"] += a in correction_interval(alone)
-        swap = rng.random(cell["items"]) < 0.5  # conditions swapped item by item: alike by law
-        if outcomes.group is not None:
-            swap = (rng.random(int(outcomes.group.max()) + 1) < 0.5)[outcomes.group]
-        alike = dataclasses.replace(
-            outcomes, condition=np.where(swap[outcomes.item], 1 - outcomes.condition, outcomes.condition)
-        )
-        found["false"] += 0.0 not in difference_evidence(as_sample(alike), "a", "b").interval(0.95)
-    return {name: count / runs for name, count in found.items()}
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "soak" / "core_labels.jsonl"
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    go_on(out, ((cell, run) for cell in cells()), runs)
+    outcomes, (a, b) = made(cell, rng)
+    sample = as_sample(outcomes)
+    interval = difference_evidence(sample, "a", "b", about=about).interval(0.95)
+    side = labelled(outcomes, 0, np.ones(cell["items"], dtype=bool))
+    alone = correct_by_labels(side.label, side.value, strata=side.layer, weight=side.weight, high=1.0)
+    swap = rng.random(cell["items"]) < 0.5  # conditions swapped item by item: alike by law
+    if outcomes.group is not None:
+        swap = (rng.random(int(outcomes.group.max()) + 1) < 0.5)[outcomes.group]
+    turned = np.where(swap[outcomes.item], 1 - outcomes.condition, outcomes.condition)
+    alike = as_sample(dataclasses.replace(outcomes, condition=turned))
+    return {
+        "mean %": a in mean_evidence(sample, "a", about=about).interval(0.95),
+        "naive mean %": a in correction_interval(alone),
+        "difference %": b - a in interval,
+        "the whole range %": interval.method == "the whole range",
+        "false %": 0.0 not in difference_evidence(alike, "a", "b").interval(0.95),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run_study(__file__, cells(), trial, trials=2000)

@@ -1,21 +1,17 @@
 """Coverage of figures that human labels correct, under the rating page's own way of drawing them.
 
-    python studies/judges_corrections.py OUT.jsonl [--replicates 2000] [--answers 20000]
-
 Simulated answers: P(severity >= 2) from 0.2 to 3%, milder errors in 15%; a judge with noise that misses four of ten
 severe answers and flags 2% of the others. Labels (60 or 300) are drawn evenly over five bands of the judge's score.
-For each setting: coverage of the two-sided interval of the rate, how often each one-sided 95% limit misses, coverage
-of the mean and of the sensitivity, the narrowest interval. Then two equal conditions of which the judge is five
-points kinder to the second, 100 labels: how often the judge alone, and the corrected difference, "verify" that they
-differ; and the power at a true difference of ten points beside that of the labels alone. Each setting is a line of
-OUT; those there are not redone.
+For each setting: coverage of the two-sided interval of the rate, how often each one-sided 95% limit misses, and
+coverage of the mean and of the sensitivity. Then two equal conditions of which the judge is five points kinder to the
+second, 100 labels: how often the judge alone, and the corrected difference, say that they differ; and the power at a
+true difference of ten points beside that of the labels alone.
 """
 
-import argparse
-import json
-from pathlib import Path
+import math
 
 import numpy as np
+from driver import Cell, run_study
 
 from richter.stats import correct_by_labels, correction_difference, ppi_mean, ppi_rate, screen
 
@@ -44,82 +40,58 @@ def draw(human: np.ndarray, strata: np.ndarray, n: int, rng: np.random.Generator
     return labels
 
 
-def coverage(rate: float, n: int, replicates: int, size: int, rng: np.random.Generator) -> dict:
+def coverage(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     """One setting of the rare rates."""
-    found = dict.fromkeys(("covered", "low", "high", "mean", "sensitivity", "defined"), 0)
-    narrowest, mean = 9.0, rate * 3 + (1 - rate) * 0.15
-    for _ in range(replicates):
-        human, judge = answers(size, rate, rng)
-        strata = np.digitize(judge, [0.25, 1.25, 2.25, 3.25])
-        labels = draw(human, strata, n, rng)
-        both = ppi_rate(labels, judge, 2.0, strata=strata).interval
-        found["covered"] += rate in both
-        narrowest = min(narrowest, both.high - both.low)
-        found["low"] += ppi_rate(labels, judge, 2.0, strata=strata, side="lower").interval.low > rate
-        found["high"] += ppi_rate(labels, judge, 2.0, strata=strata, side="upper").interval.high < rate
-        found["mean"] += mean in ppi_mean(labels, judge, strata=strata).interval
-        [row] = screen(judge, labels, strata=strata, thresholds=[2.0]).rows
-        truth = float(np.mean(judge[human >= 2] >= 2)) if (human >= 2).any() else np.nan
-        if row.sensitivity.interval is not None and not np.isnan(truth):
-            found["defined"] += 1
-            found["sensitivity"] += truth in row.sensitivity.interval
-    shares = {k: v / replicates for k, v in found.items() if k not in ("sensitivity", "defined")}
-    caught = found["sensitivity"] / found["defined"] if found["defined"] else None
-    return shares | {"sensitivity": caught, "defined": found["defined"], "narrowest": narrowest}
+    rate = cell["rate"]
+    human, judge = answers(20_000, rate, rng)
+    strata = np.digitize(judge, [0.25, 1.25, 2.25, 3.25])
+    labels = draw(human, strata, cell["labels"], rng)
+    both = ppi_rate(labels, judge, 2.0, strata=strata).interval
+    [row] = screen(judge, labels, strata=strata, thresholds=[2.0]).rows
+    caught = row.sensitivity.interval
+    return {
+        "rate %": rate in both,
+        "low misses %": ppi_rate(labels, judge, 2.0, strata=strata, side="lower").interval.low > rate,
+        "high misses %": ppi_rate(labels, judge, 2.0, strata=strata, side="upper").interval.high < rate,
+        "mean %": rate * 3 + (1 - rate) * 0.15 in ppi_mean(labels, judge, strata=strata).interval,
+        "sensitivity %": math.nan if caught is None else float(np.mean(judge[human >= 2] >= 2)) in caught,
+        "width": both.high - both.low,
+    }
 
 
-def kinder(gap: float, n: int, replicates: int, size: int, rng: np.random.Generator) -> dict:
+def kinder(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     """Right or wrong on shared items; the judge passes a sixth of the second's wrong answers besides its noise."""
-    counts = dict.fromkeys(("judge", "corrected", "labels"), 0)
-    for _ in range(replicates):
-        hard = rng.normal(0, 1, size)
-        right = [(hard + rng.normal(0, 1, size) < np.sqrt(2) * c) for c in (0.5244, 0.5244 + gap * 2.9)]
-        judge = [np.where(rng.random(size) < 0.05, ~r, r) for r in right]
-        wrong = ~judge[1]
-        judge[1] = judge[1] | (wrong & (rng.random(size) < 0.05 / max(float(wrong.mean()), 1e-9)))
-        pools, alone = [], []
-        for r, j in zip(right, judge, strict=True):
-            strata = j.astype(int)
-            labels = np.full(size, np.nan)
-            for h in (0, 1):
-                own = np.flatnonzero(strata == h)
-                picked = rng.choice(own, min(n // 4, len(own)), replace=False)
-                labels[picked] = r[picked]
-            pools.append(correct_by_labels(labels, j.astype(float), strata=strata, high=1.0))
-            random = np.full(size, np.nan)
-            picked = rng.choice(size, n // 2, replace=False)
-            random[picked] = r[picked]
-            alone.append(correct_by_labels(random, np.zeros(size), high=1.0))
-        difference = judge[1].astype(float) - judge[0]
-        se = difference.std(ddof=1) / np.sqrt(size)
-        counts["judge"] += difference.mean() - 1.96 * se > 0
-        counts["corrected"] += correction_difference(*pools).low > 0
-        counts["labels"] += correction_difference(*alone).low > 0
-    return {k: v / replicates for k, v in counts.items()}
+    size, n = 1000, cell["labels"]
+    hard = rng.normal(0, 1, size)
+    right = [(hard + rng.normal(0, 1, size) < np.sqrt(2) * c) for c in (0.5244, 0.5244 + cell["gap"] * 2.9)]
+    judge = [np.where(rng.random(size) < 0.05, ~r, r) for r in right]
+    wrong = ~judge[1]
+    judge[1] = judge[1] | (wrong & (rng.random(size) < 0.05 / max(float(wrong.mean()), 1e-9)))
+    pools, alone = [], []
+    for r, j in zip(right, judge, strict=True):
+        strata = j.astype(int)
+        labels, random = np.full(size, np.nan), np.full(size, np.nan)
+        for h in (0, 1):
+            own = np.flatnonzero(strata == h)
+            picked = rng.choice(own, min(n // 4, len(own)), replace=False)
+            labels[picked] = r[picked]
+        pools.append(correct_by_labels(labels, j.astype(float), strata=strata, high=1.0))
+        picked = rng.choice(size, n // 2, replace=False)
+        random[picked] = r[picked]
+        alone.append(correct_by_labels(random, np.zeros(size), high=1.0))
+    difference = judge[1].astype(float) - judge[0]
+    return {
+        "judge alone %": difference.mean() - 1.96 * difference.std(ddof=1) / np.sqrt(size) > 0,
+        "corrected %": correction_difference(*pools).low > 0,
+        "labels alone %": correction_difference(*alone).low > 0,
+    }
 
 
-def main() -> None:
-    """Run what is missing."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--replicates", type=int, default=2000)
-    parser.add_argument("--answers", type=int, default=20_000)
-    options = parser.parse_args()
-    done = set(options.out.read_text().splitlines()) if options.out.exists() else set()
-    known = {json.dumps(json.loads(line)["setting"]) for line in done}
-    settings = [["coverage", rate, n] for rate in (0.002, 0.01, 0.03) for n in (60, 300)]
-    settings += [["kinder", gap, 100] for gap in (0.0, 0.1)]
-    for setting in settings:
-        if json.dumps(setting) in known:
-            continue
-        kind, value, n = setting
-        rng = np.random.default_rng([int(1e6 * value), n, len(kind)])
-        run = coverage if kind == "coverage" else kinder
-        size = options.answers if kind == "coverage" else 1000
-        row = {"setting": setting, "replicates": options.replicates, "answers": size}
-        with options.out.open("a") as file:
-            file.write(json.dumps(row | run(value, n, options.replicates, size, rng)) + "\n")
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One table."""
+    return coverage(cell, rng) if "rate" in cell else kinder(cell, rng)
 
 
 if __name__ == "__main__":
-    main()
+    cells: list[Cell] = [{"rate": rate, "labels": n} for rate in (0.002, 0.01, 0.03) for n in (60, 300)]
+    run_study(__file__, cells + [{"gap": gap, "labels": 100} for gap in (0.0, 0.1)], trial, trials=2000)

@@ -1,21 +1,18 @@
 """How many labels settle a claim, and what is shown falsely: labels chosen for the claim against simple random ones.
 
-    python studies/judges_next_labels.py [--runs 500] [--out soak/judges_next_labels.txt]
-
 300 questions under two conditions, severities of 0 to 4; two judges that overcall, and are harsher to the second
 condition; questions on which judges are wrong in both conditions. A first sample of 60, batches of 20, 200 at most, a
 look after each. Chosen: as `richter label` draws (strata of condition and band, the same questions under both, batches
 where they narrow the claim most). Random: as many labels of each condition at random. For each world: how often the
 claim is decided, how often falsely, how many labels it took on average (200 where it was not), and how often the 95%
-interval at the last look holds the truth. A line of the file is a cell; those there are not run again.
+interval at the last look holds the truth.
 """
 
-import argparse
-from pathlib import Path
+import functools
 
 import numpy as np
 import polars as pl
-from cells import Cell, go_on
+from driver import Cell, run_study
 
 from richter.audit import labelling_of
 from richter.ratings import Sample, draw_sample
@@ -44,6 +41,7 @@ def world(gap: float, rng: np.random.Generator) -> tuple[dict, dict]:
     return true, judged
 
 
+@functools.cache
 def truth_of(gap: float) -> float:
     """The difference of mean severities of all such answers."""
     rng = np.random.default_rng(1)
@@ -60,7 +58,7 @@ def random_sample(keys: list, rng: np.random.Generator) -> tuple[Sample, list]:
     return Sample(chosen=tuple(both[:FIRST]), strata={k: k[1] for k in keys}, seed=0), both
 
 
-def settle(cell: Cell, rng: np.random.Generator) -> tuple[bool, bool, int, bool]:
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     """Whether the claim is decided, and falsely; by how many labels; whether the last interval holds the truth."""
     true, judged = world(cell["gap"], rng)
     rows = [(*key[:2], f"judge {k}", "judge", s) for key, pair in judged.items() for k, s in enumerate(pair)]
@@ -87,20 +85,12 @@ def settle(cell: Cell, rng: np.random.Generator) -> tuple[bool, bool, int, bool]
             sample = larger
     assert state.interval is not None
     is_false = state.decided and (cell["gap"] == 0 or (state.estimate or 0.0) < 0)
-    return state.decided, is_false, len(labels) if state.decided else MOST, cell["truth"] in state.interval
-
-
-def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Shares and means over tables."""
-    cell = cell | {"truth": truth_of(cell["gap"])}
-    found = np.array([settle(cell, rng) for _ in range(runs)], dtype=float).mean(axis=0)
-    return dict(zip(("decided", "false", "labels", "cover at the last look"), found.tolist(), strict=True))
+    return {
+        "decided %": state.decided, "falsely %": is_false, "labels": len(labels) if state.decided else MOST,
+        "cover at the last look %": truth_of(cell["gap"]) in state.interval,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--out", type=Path, default=Path("soak/judges_next_labels.txt"))
-    given = parser.parse_args()
     cells = [{"gap": gap, "design": design} for gap in (0.0, 0.3) for design in ("chosen", "random")]
-    go_on(given.out, ((cell, run) for cell in cells), given.runs)
+    run_study(__file__, cells, trial, trials=500)

@@ -1,19 +1,14 @@
 """False differences between two alike conditions where raters differ in leniency and in what they rated.
 
-    python studies/judges_raters.py [--runs 1000] [--out soak/judges_raters.txt]
-
 Worlds: severities and severe answers of alike conditions on 300 shared items that differ in difficulty; two raters, the
 second ten points (of the scale) harsher. Designs: shares of 90/10 against 10/90 and 75/25 against 25/75, all rated by
-both, and a rater for each condition. For each: how often a difference is shown (5% at most), is blocked, and how often
-one of ten points is. A line of the file is a cell; those there are not run again.
+both, and a rater for each condition. For each: how often a difference is shown (5% at most) or blocked, and how often
+one of ten points is.
 """
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-from cells import Cell, go_on
+from driver import Cell, run_study
 
 from richter.claims import Blocked, Question
 from richter.evidence import evidence
@@ -36,25 +31,18 @@ def ratings(cell: Cell, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """How often a difference of mean severity is shown, and blocked."""
-    shown = blocked = 0
-    for _ in range(runs):
-        tables = read_tables(ratings(cell, rng))
-        found = evidence(tables, Question(measure="mean_severity", conditions=("old", "new"))).evidence
-        if isinstance(found, Blocked):
-            blocked += found.gate == "raters"
-        else:
-            shown += 0 not in found.interval(0.95)
-    return {"shown": shown / runs, "blocked": blocked / runs}
-
-
 DESIGNS = ((0.1, 0.9), (0.25, 0.75), (0.4, 0.6), (None, None), (0.0, 1.0))
+CELLS = [{"shares": list(shares), "gap": gap} for shares in DESIGNS for gap in (0.0, 0.1)]
+
+
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a difference of mean severity is shown, or blocked."""
+    question = Question(measure="mean_severity", conditions=("old", "new"))
+    found = evidence(read_tables(ratings(cell, rng)), question).evidence
+    if isinstance(found, Blocked):
+        return {"shown %": 0.0, "blocked %": found.gate == "raters"}
+    return {"shown %": 0 not in found.interval(0.95), "blocked %": 0.0}
+
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=Path("soak/judges_raters.txt"))
-    given = parser.parse_args()
-    cells = [{"shares": list(shares), "gap": gap} for shares in DESIGNS for gap in (0.0, 0.1)]
-    go_on(given.out, ((cell, run) for cell in cells), given.runs)
+    run_study(__file__, CELLS, trial, trials=1000)

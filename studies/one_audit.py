@@ -10,15 +10,12 @@ used up, or the budget is. Each runs with calls for all items, and with fewer.
     shuffled   the same in an order that is drawn for each audit
     turns      a batch for every open claim in every round
     rounds     a batch of everything in every round
-
-    python studies/one_audit.py [--audits 200] [--first SEED] [--budget CALLS]
 """
 
-import argparse
-import concurrent.futures
 import dataclasses
 
 import numpy as np
+from driver import Cell, run_study
 
 from richter.errors import BudgetExhausted
 from richter.floors import parse_claim
@@ -112,47 +109,24 @@ def is_true(text: str, models: dict[str, SimulatedModel], errors: dict[str, floa
     return truth[rule.metric.name] < rule.threshold
 
 
-def audit_once(seed: int, order: str, most_calls: float) -> tuple[float, int, int]:
-    """The calls of one simulated audit, how many claims it settled, and how many of them are false."""
-    rng = np.random.default_rng(seed)
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """The calls of one simulated audit, how many claims it settles, and whether any of them is false."""
     models = {}
     for name in "AB":
         accuracy = rng.uniform(0.55, 0.9)
         models[name] = SimulatedModel(accuracy, rng.uniform(0.02, 0.3) * (1 - accuracy) / 0.45, rng.uniform(0.0, 0.3))
-    errors = {name: model.ece() for name, model in models.items()}
-    collector = SimulatedCollector({name: model.draw(ITEMS, rng) for name, model in models.items()}, most_calls)
+    errors, order = {name: model.ece() for name, model in models.items()}, cell["order"]
+    collector = SimulatedCollector({name: model.draw(ITEMS, rng) for name, model in models.items()}, cell["budget"])
     texts = {"backwards": list(CLAIMS[::-1]), "shuffled": [str(c) for c in rng.permutation(CLAIMS)]}.get(order, CLAIMS)
     goals = [goal_of(parse_claim(text), "AB") for text in texts]
     found = settle_claims(
         goals, collector, available=ITEMS, costs=lambda need: COSTS[need.kind], batch=50, order=ORDERS[order]
     )
     settled = [(text, claim) for text, claim in zip(texts, found.claims, strict=True) if claim.decided]
-    false = sum((claim.verdict is Verdict.VERIFIED) != is_true(text, models, errors) for text, claim in settled)
-    return collector.calls, len(settled), false
-
-
-def main() -> None:
-    """Print the table of both orders."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--audits", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0, help="the seed of the first audit")
-    parser.add_argument("--budget", type=int, action="append", help="only this one; may be repeated")
-    given = parser.parse_args()
-    audits, seeds = given.audits, range(given.first, given.first + given.audits)
-    print(f"{audits} simulated audits of {len(CLAIMS)} claims, {ITEMS} items")
-    print("budget  order     calls (mean)  claims settled  calls a settled claim  audits with a false claim")
-    with concurrent.futures.ProcessPoolExecutor() as pool:
-        for budget in given.budget or BUDGETS:
-            for order in ORDERS:
-                rows = pool.map(audit_once, seeds, [order] * audits, [budget] * audits, chunksize=5)
-                calls, settled, false = (np.array(column) for column in zip(*rows, strict=True))
-                each = calls.sum() / settled.sum()
-                print(
-                    f"{budget:6,}  {order:9} {calls.mean():12,.0f}  {settled.mean():14.2f}  {each:21,.0f}  "
-                    f"{np.mean(false > 0):24.1%}",
-                    flush=True,
-                )
+    false = any((claim.verdict is Verdict.VERIFIED) != is_true(text, models, errors) for text, claim in settled)
+    return {"calls": collector.calls, "claims settled": len(settled), "a false claim %": false}
 
 
 if __name__ == "__main__":
-    main()
+    cells = [{"budget": budget, "order": order} for budget in BUDGETS for order in ORDERS]
+    run_study(__file__, cells, trial, trials=200)

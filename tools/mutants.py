@@ -6,8 +6,8 @@ unguarded. `--whole N` takes, in each module that decides verdicts, N changes at
 operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
 count there. `--seed S` before it draws other changes: a recount after tests were written for the survivors of seed 0.
 
-    python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
+    python tools/mutants.py [--fast | --named] [word in the name]
+    python tools/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
 """
 
 import ast

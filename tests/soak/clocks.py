@@ -2,26 +2,19 @@
 
 A sequence is two to four processes that write in turn, each what a stage writes (asking, grading, judging, stating
 confidences, searching, labelling), while the clock steps back, forward, stands, jumps, or differs between machines.
-
-Usage: python studies/soak_clocks.py [NUMBER]
 """
 
 import itertools
 import random
 import shutil
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-
-from helpers.soak import campaign  # noqa: E402
-from richter.records import Answer, Condition, Confidence, Grade, Item, Rating  # noqa: E402
-from richter.store import LEDGER_NAME, Call, Ledger, _sqlite, check_integrity, open_ledger  # noqa: E402
-from richter.tables import read_tables  # noqa: E402
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
+from richter.store import LEDGER_NAME, Call, Ledger, _sqlite, check_integrity, open_ledger
+from richter.tables import read_tables
 
 CLOCKS: dict[str, Callable[[random.Random, int], float]] = {
     "steps back": lambda rng, commit: 1.8e9 - 3600.0 * commit,
@@ -103,7 +96,3 @@ def _ending(run: Path) -> str:
         db.execute("UPDATE calls SET request = 'another' WHERE key = (SELECT min(key) FROM calls)")
     db.close()
     return "SILENT CHANGE" if check_integrity(run).sound else "whole, and a change is named"
-
-
-if __name__ == "__main__":
-    campaign("clocks", attempt, number=200, batch=50)
