@@ -162,7 +162,7 @@ def run_crossed(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
         items=names("", n), conditions=("m0", "m1"), item=where[0], condition=where[1], draw=where[2],
         run=where[2], runs=names("r", number), value=means_of(rng, cell["kind"], u.reshape(n, -1), 1).ravel(),
     )  # fmt: skip
-    interval = difference_evidence(outcomes, "m0", "m1", about="such-runs").interval(0.95)
+    interval = difference_evidence(outcomes, "m0", "m1").interval(0.95)
     return {"false %": 0.0 not in interval, "half-width": interval.half_width}
 
 

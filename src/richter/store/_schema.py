@@ -143,7 +143,7 @@ MIGRATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
         """,
     ),
     (
-        ("2026-11 record hashes", "2026-11 steps of agents", "2026-11 ratings of steps"),
+        ("2026-11 record hashes",),
         """
         DROP TABLE IF EXISTS chain;  -- its order of commits and writers named no damage that the hashes alone do not
         -- the hash of each record, committed with it
@@ -156,32 +156,11 @@ MIGRATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
         ) WITHOUT ROWID;
         -- one row: how many commits added records; `ledger.head` beside a file says it too
         CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
-        -- what an agent did on the way to an answer: a JSON list of its steps
-        CREATE TABLE trajectories (
-            item TEXT NOT NULL,
-            condition TEXT NOT NULL,
-            draw INTEGER NOT NULL,
-            steps TEXT NOT NULL,
-            PRIMARY KEY (condition, item, draw)
-        ) WITHOUT ROWID;
-        -- the severities that raters gave to steps of runs, counted from 1; a step without a row is right
-        CREATE TABLE step_ratings (
-            item TEXT NOT NULL,
-            condition TEXT NOT NULL,
-            draw INTEGER NOT NULL,
-            step INTEGER NOT NULL,
-            rater TEXT NOT NULL,
-            kind TEXT NOT NULL CHECK (kind IN ('human', 'judge', 'rule')),
-            severity REAL,
-            mechanism TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            PRIMARY KEY (condition, item, draw, rater, step)
-        ) WITHOUT ROWID;
         """,
     ),
 )
 RELEASED, NEWEST = itertools.accumulate(len(names) for names, _ in MIGRATIONS)
-NEW_TABLES = ("hashes", "trajectories", "step_ratings")  # that 0.1.0 did not have
+NEW_TABLES = ("hashes",)  # that 0.1.0 did not have
 
 # How PostgreSQL's tables differ, and why.
 POSTGRES = (
