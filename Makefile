@@ -64,7 +64,7 @@ check: $(STAMP)  ## Lint, types, layers, complexity, plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	MYPYPATH=src:benchmarks:papers $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
+	MYPYPATH=src:tests:benchmarks:papers:studies $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
 	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies papers
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n0 tests/words/test_plain_english.py

@@ -1,9 +1,8 @@
-"""False "verified" and cover of the core: units, kinds of data, runs, different items, and rare errors in groups.
+"""False "verified" and cover of the core: units, kinds of data, different items, and rare errors in groups.
 
-Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), runs (crossed with
-items), unpaired (different items), rare (rates in groups of which few have an error: what the limits do on each side of
-the truth). Conditions that are alike have effects on items and groups of their own, from one law: neither is better on
-average.
+Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), unpaired (different
+items), rare (rates in groups of which few have an error: what the limits do on each side of the truth). Conditions that
+are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
 
 import dataclasses
@@ -145,27 +144,6 @@ def run_cell(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def crossed() -> Iterator[Cell]:
-    for kind, items, runs, effect in itertools.product(
-        ("binary", "bounded"), (60, 400), (2, 3, 5, 10), (0.0, 0.1, 0.4)
-    ):
-        yield {"part": "runs", "kind": kind, "items": items, "runs": runs, "effect": effect}
-
-
-def run_crossed(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
-    """Runs crossed with items, two conditions alike: each run moves each condition by an effect of its own."""
-    n, number = cell["items"], cell["runs"]
-    where = np.stack(np.meshgrid(np.arange(n), np.arange(2), np.arange(number), indexing="ij")).reshape(3, -1)
-    u = latent(rng, n, None, 2)[:, :, None] + rng.normal(0, cell["effect"], size=(1, 2, number))
-    outcomes = Outcomes(
-        metric=BOUNDED if cell["kind"] == "bounded" else METRICS["accuracy"],
-        items=names("", n), conditions=("m0", "m1"), item=where[0], condition=where[1], draw=where[2],
-        run=where[2], runs=names("r", number), value=means_of(rng, cell["kind"], u.reshape(n, -1), 1).ravel(),
-    )  # fmt: skip
-    interval = difference_evidence(outcomes, "m0", "m1").interval(0.95)
-    return {"false %": 0.0 not in interval, "half-width": interval.half_width}
-
-
 WORLDS = {
     "rate 50%": lambda rng, n: rng.random(n) < 0.5,
     "rate 90%": lambda rng, n: rng.random(n) < 0.9,
@@ -282,7 +260,7 @@ def run_rare(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     return found
 
 
-RUNS = {"cells": run_cell, "runs": run_crossed, "unpaired": run_unpaired, "rare": run_rare}
+RUNS = {"cells": run_cell, "unpaired": run_unpaired, "rare": run_rare}
 
 
 def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
@@ -292,4 +270,4 @@ def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
 
 if __name__ == "__main__":
     in_order = sorted(cells(), key=lambda cell: cell["items"] * cell["draws"])
-    run_study(__file__, [*in_order, *crossed(), *unpaired(), *rare()], trial, trials=2000)
+    run_study(__file__, [*in_order, *unpaired(), *rare()], trial, trials=2000)

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from driver import Cell, run_study
@@ -11,7 +12,7 @@ from richter.floors._sizing import _exact_test_labels
 
 LOOKS = 5000
 LEVELS, SHARES = np.array([0, 0.5, 1, 2, 4]), np.array([0.6, 0.15, 0.1, 0.1, 0.05])
-Draw = Callable[[np.random.Generator, int], object]
+Draw = Callable[[np.random.Generator, int], Any]
 
 
 def draw_rate(p: float) -> Draw:
@@ -22,7 +23,7 @@ def draw_rate(p: float) -> Draw:
 def draw_difference(plus: float, minus: float) -> Draw:
     """Pairs of which the second is better, or worse, this often."""
 
-    def draw(rng: np.random.Generator, n: int) -> object:
+    def draw(rng: np.random.Generator, n: int) -> Any:
         x = rng.choice([-1, 0, 1], p=[minus, 1 - plus - minus, plus], size=n)
         return difference_sequence((x < 0) * 1.0, (x > 0) * 1.0)
 
@@ -32,7 +33,7 @@ def draw_difference(plus: float, minus: float) -> Draw:
 def draw_ece(gap: float, method: str, *, alternating: bool = True) -> Draw:
     """Confidences that are off by as much, in turn either way or always too sure."""
 
-    def draw(rng: np.random.Generator, n: int) -> object:
+    def draw(rng: np.random.Generator, n: int) -> Any:
         c = rng.uniform(0.5, 0.9 if alternating else 1.0, n)
         sign = np.where((c * 10 + 1e-9).astype(int) % 2 == 0, 1, -1) if alternating else 1
         return ece_sequence(c, (rng.random(n) < c - gap * sign) * 1.0, method=method)

@@ -1,8 +1,8 @@
-"""False claims, coverage and power where items come in groups: crossed, uneven, few; and of subgroups.
+"""False claims, coverage and power where items come in groups: crossed and uneven; and of subgroups.
 
-Parts: crossed (two groupings), uneven (one group with a large share of the items), few (few groups in a comparison),
-gates (few groups, of which one in eight fails wholly), by (subgroups). Groups have normal effects on a latent scale,
-drawn for each condition by itself: two alike conditions differ by chance alone, and the true difference is known.
+Parts: crossed (two groupings), uneven (one group with a large share of the items), by (subgroups). Groups have normal
+effects on a latent scale, drawn for each condition by itself: two alike conditions differ by chance alone, and the true
+difference is known.
 """
 
 import dataclasses
@@ -22,7 +22,6 @@ from richter.claims import (
     as_sample,
     decide,
     difference_evidence,
-    with_gate_limit,
     within,
 )
 from richter.records import Verdict
@@ -144,49 +143,6 @@ def uneven_cells() -> Iterator[Cell]:
     yield {"part": "uneven", "groups": 41, "items": 800, "share": 0.25, "spread": 0.3, "ragged": True, "shift": 0.5}
 
 
-FAILING = 1 / 8  # of the groups, where groups fail wholly
-EASE = 1.5
-
-
-def draw_few(cell: Cell, loses: bool, rng: np.random.Generator) -> tuple[Outcomes, float]:
-    """Groups with normal effects, and the loss that an eighth of them failing wholly makes: the gate's margin.
-
-    `loses`: the candidate has that loss, by whole groups, by twice as many that fail in half of their items, or evenly.
-    """
-    groups, spread = cell["groups"], cell["spread"]
-    code = np.repeat(np.arange(groups), cell["size"])
-    size = math.sqrt(0.64 + spread**2 + 1)
-    rate = float(ndtr(EASE / size))
-    margin = FAILING * rate
-    shift = float(ndtri(rate - margin)) * size - EASE if loses and cell["loss"] == "even" else 0.0
-    latent = 0.8 * rng.normal(size=(len(code), 1)) + spread * rng.normal(size=(groups, 2))[code]
-    right = (latent + np.array([EASE, EASE + shift]) + rng.normal(size=latent.shape) > 0).astype(float)
-    if loses and cell["loss"] == "whole groups":
-        right[:, 1] *= (rng.random(groups) >= FAILING)[code]
-    if loses and cell["loss"] == "half of a group":
-        right[:, 1] *= 1 - (rng.random(groups) < 2 * FAILING)[code] * (rng.random(len(code)) < 0.5)
-    return as_outcomes(right, group=code), margin
-
-
-def gates(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
-    """Whether a gate is met, with a loss of its margin and without one."""
-    met = {}
-    for name, loses in (("false %", True), ("power %", False)):
-        outcomes, margin = draw_few(cell, loses, rng)
-        sample = as_sample(outcomes)
-        found = difference_evidence(sample, *NAMES, exact=True)
-        met[name] = with_gate_limit(found, sample, sample, conditions=NAMES).interval(0.9).low > -margin
-    return met
-
-
-def gates_cells() -> Iterator[Cell]:
-    """Few groups, and how the loss comes."""
-    for groups, size in ((5, 50), (8, 50), (8, 200), (12, 30), (16, 25), (16, 100), (20, 20), (20, 100), (22, 20)):
-        for spread in (0.0, 0.3):
-            for loss in ("whole groups", "half of a group", "even"):
-                yield {"part": "gates", "groups": groups, "size": size, "spread": spread, "loss": loss}
-
-
 def by(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     """Any false claim among the subgroups, coverage, and power: by the family, and by one test per subgroup."""
     number, truths = cell["subgroups"], np.zeros(cell["subgroups"])
@@ -226,29 +182,8 @@ def by_cells() -> Iterator[Cell]:
                        "grouped": grouped}  # fmt: skip
 
 
-def few(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
-    """What `compare` claims with few groups of which one in eight of either condition fails wholly: nothing differs."""
-    code = np.repeat(np.arange(cell["groups"]), cell["size"])
-    latent = 0.8 * rng.normal(size=(len(code), 1)) + 0.3 * rng.normal(size=(cell["groups"], 2))[code]
-    right = (latent + EASE + rng.normal(size=latent.shape) > 0).astype(float)
-    if cell["failing"] == "one condition":  # the other has as large a loss on all items
-        rate = float(ndtr(EASE / math.sqrt(1.73)))
-        right[:, 0] = latent[:, 0] + float(ndtri(7 / 8 * rate)) * math.sqrt(1.73) + rng.normal(size=len(code)) > 0
-        right[:, 1] *= (rng.random(cell["groups"]) >= FAILING)[code]
-    else:
-        right *= (rng.random((cell["groups"], 2)) >= FAILING)[code]
-    return {"false %": 0 not in difference_evidence(as_outcomes(right, group=code), *NAMES).interval(0.95)}
-
-
-def few_cells() -> Iterator[Cell]:
-    """Numbers of groups."""
-    for groups, size in ((8, 50), (12, 30), (16, 25), (20, 20), (40, 20)):
-        for failing in ("one condition", "both"):
-            yield {"part": "few", "groups": groups, "size": size, "failing": failing}
-
-
-PARTS = {"crossed": crossed, "uneven": uneven, "gates": gates, "by": by, "few": few}
-CELLS = [*crossed_cells(), *uneven_cells(), *gates_cells(), *by_cells(), *few_cells()]
+PARTS = {"crossed": crossed, "uneven": uneven, "by": by}
+CELLS = [*crossed_cells(), *uneven_cells(), *by_cells()]
 
 
 def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:

@@ -1,6 +1,12 @@
-"""A seeded sample of the studies on families and on missing grades: their worlds, through the path of today."""
+"""The studies' driver, and a seeded sample of the studies on families, missing grades, groups and gates."""
+
+import json
+import math
+from pathlib import Path
 
 import core_family
+import driver
+import gate_limits
 import group_worlds
 import missing_grades
 import numpy as np
@@ -55,9 +61,32 @@ def test_groups_show_nothing_false(part: str, number: int) -> None:
     assert found["undecided %"] == 0
 
 
-@pytest.mark.parametrize("groups", [8, 16, 20])
-def test_gates_hold_where_one_in_eight_groups_fails_wholly(groups: int) -> None:
-    cell = {"part": "gates", "groups": groups, "size": 20, "spread": 0.3, "loss": "whole groups"}
-    found = mean_figures(cell, group_worlds.trial, 200, np.random.default_rng(20_261_117))
-    assert 100 * found["false %"] <= most(200)
-    assert found["power %"] > {8: 0.08, 16: 0.3, 20: 0.55}[groups]
+@pytest.mark.parametrize(("groups", "power"), [("8 groups of 50", 0.08), ("20 groups of 20", 0.55)])
+def test_gates_hold_where_one_in_eight_groups_fails_wholly(groups: str, power: float) -> None:
+    found = mean_figures({"world": f"{groups}, whole groups fail"}, gate_limits.trial, 200)
+    assert 100 * found["false passes %"] <= most(200)
+    assert found["power %"] > power
+
+
+def test_a_study_that_goes_on_says_what_one_in_one_go_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [{"scale": 1}, {"scale": 2}]
+    made = []
+
+    def trial(cell: driver.Cell, rng: np.random.Generator) -> dict[str, float]:
+        made.append(cell["scale"])
+        value = cell["scale"] * rng.random()
+        return {"mean": value, "above half %": value > 0.5, "never": math.nan}
+
+    monkeypatch.setattr(driver, "ROOT", tmp_path)
+    tables = []
+    for words in (["2"], ["7"], ["7"], ["9", '"scale": 2'], ["0"]):
+        monkeypatch.setattr("sys.argv", ["simulated.py", *words])
+        driver.run_study("simulated.py", cells, trial, trials=5)
+        tables.append(capsys.readouterr().out)
+    assert (made.count(1), made.count(2)) == (7, 9)
+    assert tables[1] == tables[2] != tables[0]
+    found = mean_figures(cells[1], trial, 9)
+    assert f"| 2 | {found['mean']:.4g} | {100 * found['above half %']:.1f} | – | 9 |" in tables[4]
+    assert json.loads((tmp_path / "soak" / "simulated.json").read_text())['{"scale": 1}']["trials"] == 7
