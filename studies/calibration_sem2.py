@@ -12,10 +12,10 @@ from richter.calibration import answer_pool, ece, held_out_confidence, mode_is_c
 ESTIMATORS = {
     "oracle": lambda pool, truth, rng: truth,
     "Sem1": lambda pool, truth, rng: pool.counts.max(axis=1) / 20,
-    "Sem2, all halves": lambda pool, truth, rng: held_out_confidence(pool)[0],
-    "Sem2, R = 10": lambda pool, truth, rng: held_out_confidence(pool, splits=10, rng=rng)[0],
-    "Sem2, R = 200": lambda pool, truth, rng: held_out_confidence(pool, splits=200, rng=rng)[0],
-    "Sem2, leave one out": lambda pool, truth, rng: held_out_confidence(pool, select=np.full(len(truth), 19))[0],
+    "Sem2, all halves": lambda pool, truth, rng: held_out_confidence(pool),
+    "Sem2, R = 10": lambda pool, truth, rng: held_out_confidence(pool, splits=10, rng=rng),
+    "Sem2, R = 200": lambda pool, truth, rng: held_out_confidence(pool, splits=200, rng=rng),
+    "Sem2, leave one out": lambda pool, truth, rng: held_out_confidence(pool, select=np.full(len(truth), 19)),
 }
 CELLS: list[Cell] = [{"estimator": name} for name in ESTIMATORS]
 CELLS += [{"stopping, Dirichlet": spread} for spread in (0.05, 0.1, 0.2, 0.5)]

@@ -30,24 +30,23 @@ def draw_difference(plus: float, minus: float) -> Draw:
     return draw
 
 
-def draw_ece(gap: float, method: str, *, alternating: bool = True) -> Draw:
+def draw_ece(gap: float, *, alternating: bool = True) -> Draw:
     """Confidences that are off by as much, in turn either way or always too sure."""
 
     def draw(rng: np.random.Generator, n: int) -> Any:
         c = rng.uniform(0.5, 0.9 if alternating else 1.0, n)
         sign = np.where((c * 10 + 1e-9).astype(int) % 2 == 0, 1, -1) if alternating else 1
-        return ece_sequence(c, (rng.random(n) < c - gap * sign) * 1.0, method=method)
+        return ece_sequence(c, (rng.random(n) < c - gap * sign) * 1.0)
 
     return draw
 
 
-METHODS = ("signs", "union")
 # what is drawn, and the truth
 EVER: dict[str, tuple[Draw, float]] = {f"rate {p}": (draw_rate(p), p) for p in (0.01, 0.05, 0.3)}
 EVER |= {f"difference {a - b:+.2f}": (draw_difference(a, b), a - b) for a, b in ((0.05, 0.05), (0.12, 0.04))}
 EVER["mean severity"] = (lambda rng, n: mean_sequence(rng.choice(LEVELS, p=SHARES, size=n), high=4.0),
                          float(LEVELS @ SHARES))  # fmt: skip
-EVER |= {f"ECE {gap} by {m}": (draw_ece(gap, m), gap) for gap in (0.0, 0.02, 0.08) for m in METHODS}
+EVER |= {f"ECE {gap}": (draw_ece(gap), gap) for gap in (0.0, 0.02, 0.08)}
 # what is drawn, whether the limit lies below the truth, the limit, how many looks, labels of a fixed test at a power
 Fixed = Callable[[float], float]
 VERDICTS: dict[str, tuple[Draw, bool, float, int, Fixed | None]] = {}
@@ -69,9 +68,8 @@ for plus, minus in ((0.10, 0.04), (0.08, 0.05)):
         lambda power, gap=plus - minus, both=plus + minus: paired_gap_labels(gap, both, power=power),
     )  # fmt: skip
 for gap, limit in ((0.08, 0.02), (0.02, 0.08)):
-    for method in METHODS:
-        name = f"ECE {'>' if gap > limit else '<'} {limit} at {gap} by {method}"
-        VERDICTS[name] = (draw_ece(gap, method, alternating=False), gap > limit, limit, 20_000, None)
+    name = f"ECE {'>' if gap > limit else '<'} {limit} at {gap}"
+    VERDICTS[name] = (draw_ece(gap, alternating=False), gap > limit, limit, 20_000, None)
 
 
 def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:

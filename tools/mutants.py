@@ -198,7 +198,9 @@ class Mutant(NamedTuple):
 
 # the wiring that a review found unguarded: each must be killed
 NAMED = (
-    Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
+    Mutant("gate ignoring what was tried", *GATE, 'tried = values.get("tried", 1)', "tried = 1"),
+    Mutant("gate passed by a changed plan", GATE[0], "tests/audit/test_plan_lock.py tests/audit/test_gate.py",
+           "filter(None, [describe_changed_plan(plan.path, status)])", "filter(None, [])"),
     Mutant("gate limits that fall short", *ESTIMATORS,
            "difference_evidence(sample, first, second, exact=policy.is_gate",
            "difference_evidence(sample, first, second"),

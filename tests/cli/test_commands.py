@@ -57,7 +57,7 @@ OLD = {
     "doctor": "--json",
     "draw": f"--bench --model --draws --temperature --max-tokens --top-p --seed --style --plain --no-logprobs --judge "
     f"--adaptive --limit {PAID} {PARALLEL} {ENGINE} --dry-run --json",
-    "export": f"--output --table --force --evidence --mlflow --wandb {READS}",
+    "export": f"--output --table --force --mlflow --wandb {READS}",
     "floors": "--n --error-rate --lipschitz --delta --autocorrelation --cluster-size --intraclass --json",
     "floors data": f"{READS} --seed --level --json",
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",
@@ -109,7 +109,7 @@ OLD = {
     "tail score": "--scorer --output --model --max-tokens --slots --map --wide --filter --test --json",
     "tail test": f"{READS} --plan --q --transform --tolerance-mean --tolerance-tvar --delta --pairing --family "
     f"{VOUCHES} --level --n-resamples --probe --scan --seed --exit-code {ENGINE} --json",
-    "verify": f"--seals {READS} --json",
+    "verify": f"{READS} --json",
     "view": f"{READS} --port --no-browser",
     "watch": f"--condition --margin --date {READS} --independent-days --deployed --level --json",
 }

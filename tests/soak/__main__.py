@@ -43,13 +43,11 @@ class Campaign(NamedTuple):
 
 CAMPAIGNS = {
     "answers": Campaign(200, 20),
-    "clocks": Campaign(200, 50),
     "clothes": Campaign(2_000, 100),
     "containers": Campaign(250_000, 2_500, computes=True),
     "files": Campaign(3_000, 500, computes=True),
     "imports": Campaign(50, 10, limit_s=300),
     "keys": Campaign(168, 42),
-    "ledgers": Campaign(600, 50),
     "names": Campaign(2_400, 24, computes=True),
     "replies": Campaign(10_000, 500, computes=True),
     "runs": Campaign(300, 50),
@@ -90,7 +88,7 @@ def run_campaign(name: str, number: int | None = None) -> None:
 
 def attempt_of(name: str) -> Callable[[int], str]:
     """What a campaign attempts."""
-    if name in ("clocks", "imports", "names", "runs"):
+    if name in ("imports", "names", "runs"):
         return import_module(f"soak.{name}").attempt
     return import_module("soak.small").ATTEMPTS[name]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 from richter.cli import main
-from richter.store import check_integrity, has_ledger, open_ledger
+from richter.store import is_run, open_ledger
 
 PLACES = 50
 KILLED = 9
@@ -119,9 +119,8 @@ class Found(enum.IntEnum):
 
 
 def look_at(target: Path) -> int:
-    if not has_ledger(target):
+    if not is_run(target):
         return Found.NOTHING
-    if not check_integrity(target).sound:
-        return Found.HALF_A_RUN
     with open_ledger(target) as ledger:
-        return Found.WHOLE if len(ledger.grades()) == GRADES else Found.HALF_A_RUN
+        is_whole = not ledger.describe_lost_end() and len(ledger.grades()) == GRADES
+    return Found.WHOLE if is_whole else Found.HALF_A_RUN

@@ -19,14 +19,14 @@ from helpers.damage import damage
 from helpers.mutations import MUTATIONS
 from helpers.small_run import small_run
 from report.simulated_report import document
-from report.test_view import archive, served
+from report.test_view import served
 from richter.audit import label_page
 from richter.report import RunsApp, write_report
 from richter.store import open_ledger
 
 PATHS = (
     "/api/runs", "/api/runs/1/evidence", "/api/runs/1/item?item=q0", "/runs/1/report", "/runs/1/export/answers.csv",
-    "/runs/1/export/evidence.zip", "/runs/1/rate/api/next", "/api/runs/0/evidence",
+    "/runs/1/rate/api/next", "/api/runs/0/evidence",
 )  # fmt: skip
 SUMMARIES = (
     "[" * 4000 + "]" * 4000, '{"rates": {"a": 1e999}}', '{"rates": 3, "answer": [1]}', "{", "null", "0" * 10_000,
@@ -61,7 +61,7 @@ def spoil_page(run: Path, rng: random.Random) -> None:
 
 
 def spoil_plan(run: Path, rng: random.Random) -> None:
-    for name in ("plan.toml", "plan.toml.lock", "plan.toml.log", "scores.csv"):
+    for name in ("plan.toml", "plan.toml.lock", "scores.csv"):
         if rng.random() < 0.5:
             body = rng.choice((b"\xff\xfe", b"[" * 50_000, b"kind = 3", b"{}", b"", b'kind = "gate"\nlevel = nan\n'))
             (run / name).write_bytes(body)
@@ -111,7 +111,7 @@ def attempt(k: int) -> str:
         shutil.copytree(sources()[0], folder / "stranger")
         spoil(folder / "stranger", rng)
         app = RunsApp([str(folder / "sound"), str(folder / "stranger")], measure=lambda _: document(),
-                      rating=label_page, archive=archive)  # fmt: skip
+                      rating=label_page)  # fmt: skip
         with served(app) as base:
             answers = asyncio.run(ask_all(base, app.guard.token))
         if faults := [f"{path} {status}" for path, status, _ in answers if status >= 500]:

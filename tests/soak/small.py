@@ -10,13 +10,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from helpers.billing import BillingServer, run_schedule
 from helpers.clothes import faults, world
 from helpers.containers import broken_copy, containers
-from helpers.damage import damage, everything, write_seeds
-from helpers.damage import ended as ended_ledger
 from helpers.hostile import hostile_reply as hostile_text
 from helpers.hostile import read_everywhere
 from helpers.mutations import mutate
@@ -135,23 +132,6 @@ def keys(k: int) -> str:
 
 
 @functools.cache
-def sound_ledgers() -> list[tuple[Path, tuple[Any, ...]]]:
-    """Two ledgers, and every record in them."""
-    return [(seed, everything(seed)) for seed in write_seeds(new_folder())]
-
-
-def ledgers(k: int) -> str:
-    """Spoil a ledger as disks, copies and hands do: it is named as damaged, or every record in it reads identical."""
-    seed, whole = sound_ledgers()[k % 2]
-    run = seed.parent / f"run{k}"
-    try:
-        damage(seed, run, random.Random(k))
-        return ended_ledger(run, whole)
-    finally:
-        shutil.rmtree(run, ignore_errors=True)
-
-
-@functools.cache
 def judge() -> RuleJudge:
     """The rule judge, with the small gazetteer."""
     return RuleJudge(read_gazetteer(Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"))
@@ -191,5 +171,5 @@ def spending(k: int) -> str:
 
 ATTEMPTS: dict[str, Callable[[int], str]] = {
     "answers": answers, "clothes": clothes, "containers": broken_container, "files": broken_file, "keys": keys,
-    "ledgers": ledgers, "replies": replies, "shapes": shapes, "spending": spending,
+    "replies": replies, "shapes": shapes, "spending": spending,
 }  # fmt: skip
