@@ -54,7 +54,7 @@ def total_evidence(sample: Sample, conditions: tuple[str, ...], *, unpaired: boo
 
     Where one item makes up more than a fifth of a bill, nothing is decided and the item is named. A note names a
     condition whose tail is that of a law without a variance. A total of 0 has no ratio. Figures:
-    docs/validation/costs.md.
+    docs/estimators/totals.md.
     """
     columns = [sample.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(sample.mean[:, columns]))
