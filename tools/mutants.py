@@ -6,8 +6,8 @@ unguarded. `--whole N` takes, in each module that decides verdicts, N changes at
 operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
 count there. `--seed S` before it draws other changes: a recount after tests were written for the survivors of seed 0.
 
-    python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
+    python tools/mutants.py [--fast | --named] [word in the name]
+    python tools/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
 """
 
 import ast
@@ -198,7 +198,9 @@ class Mutant(NamedTuple):
 
 # the wiring that a review found unguarded: each must be killed
 NAMED = (
-    Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
+    Mutant("gate ignoring what was tried", *GATE, 'tried = values.get("tried", 1)', "tried = 1"),
+    Mutant("gate passed by a changed plan", GATE[0], "tests/audit/test_plan_lock.py tests/audit/test_gate.py",
+           "filter(None, [describe_changed_plan(plan.path, status)])", "filter(None, [])"),
     Mutant("gate limits that fall short", *ESTIMATORS,
            "difference_evidence(sample, first, second, exact=policy.is_gate",
            "difference_evidence(sample, first, second"),
@@ -644,6 +646,7 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
 
 
 def main() -> None:
+    """Try the mutants that are asked for; exit status 1 where one survives."""
     if "--help" in sys.argv:
         print(__doc__)
         return
