@@ -13,7 +13,7 @@ from richter.cli._aliases import ALIASES, GONE, respell
 from richter.cli._io import _CONFIRMING, _POLICY
 from richter.cli._io import READING as READ_BY
 from richter.cli._main import COMMANDS, GROUPS
-from richter.cli._options import CONFIRMING, READING, VOUCHING
+from richter.cli._options import CONFIRMING, VOUCHING, WEIGHING
 
 ROOT = Path(__file__).parents[2]
 MOST_COMMANDS = 36
@@ -63,7 +63,6 @@ OLD = {
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",
     "floors pipeline": "--stages --error-rate --delta --labels --json",
     "floors presets": "--json",
-    "floors published": "--n --n-b --names --level --json",
     "gate": f"--margin --on --baseline --page {VOUCHES} --accept-judge --level {READS} --junit --md --history --json",
     "help": "",
     "import": f"--output {READS} --kind --json",
@@ -129,7 +128,7 @@ def test_help_loads_no_data_no_statistics_and_no_page() -> None:
 
 
 def test_help_names_the_options_for_reading_that_there_are() -> None:
-    assert tuple(READ_BY) == READING
+    assert tuple(READ_BY) == WEIGHING
 
     def bare() -> None: ...
 

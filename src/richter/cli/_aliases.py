@@ -40,7 +40,6 @@ ALIASES = (
     _alias("floors next", "label next"),
     _alias("floors pipeline", "size calibration", stages="pipeline", labels="n"),
     _alias("floors presets", "size calibration --preset all"),
-    _alias("floors published", "size published"),
     _alias("floors", "size calibration"),
     _alias("help all", "help"),
     _alias("judge", "audit --only judge"),

@@ -7,6 +7,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
     engine_options,
     json_option,
@@ -52,7 +53,7 @@ tried_option = click.option(
 )
 
 
-@command("_compare_output:compare", reads=READING, vouches=True)
+@command("_compare_output:compare", reads=WEIGHING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
@@ -108,7 +109,7 @@ def look() -> None:
     """
 
 
-@command("_gate_output:gate", reads=READING, vouches=True)
+@command("_gate_output:gate", reads=WEIGHING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @margin_option
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: the measure that the margin is for.")
@@ -157,7 +158,7 @@ def gate() -> None:
     """
 
 
-@command("_report_output:report", reads=READING, vouches=True)
+@command("_report_output:report", reads=WEIGHING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @md_option

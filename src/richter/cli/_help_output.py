@@ -5,7 +5,7 @@ import difflib
 import click
 
 from richter.cli._main import COMMANDS, CommandTable
-from richter.cli._options import CONFIRMING, READING, VOUCHING, DataCommand
+from richter.cli._options import CONFIRMING, VOUCHING, WEIGHING, DataCommand
 from richter.errors import InputError
 from richter.records import printable
 from richter.words import GLOSSARY, explain
@@ -33,10 +33,10 @@ def help_(topic: tuple[str, ...]) -> None:
 
 def _describe_reading(root: click.Context) -> str:
     """The options for reading, and for what the user vouches for, which all commands on data share."""
-    every = DataCommand("reading", callback=lambda **_: None, reads=READING, vouches=True)
+    every = DataCommand("reading", callback=lambda **_: None, reads=WEIGHING, vouches=True)
     every.complete()
     context, formatter = click.Context(every, parent=root), root.make_formatter()
-    for heading, names in (("How data are read", (*READING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
+    for heading, names in (("How data are read", (*WEIGHING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
         records = [p.get_help_record(context) for p in every.params if p.name in names]
         with formatter.section(heading):
             formatter.write_dl([record for record in records if record is not None])

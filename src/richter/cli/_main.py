@@ -48,7 +48,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
     "size tail": ("._size_commands:size_tail", "Questions for a claim on tail shapes."),
-    "size published": ("._size_commands:size_published", "Do published scores differ?"),
     "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
     "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
     "search run": ("", "Find where a model fails, under a budget."),
@@ -73,7 +72,7 @@ GROUPS = {
         "severity", "severity tail", "severity score", "calibration", "watch"
     ),
     "How much data does it take, and can I trust the labels?": (
-        "size calibration", "size tail", "size published", "label agreement", "label next",
+        "size calibration", "size tail", "label agreement", "label next",
         "plan new", "plan lock",
     ),
     "Where does it fail?": (

@@ -6,6 +6,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
     engine_options,
     json_option,
@@ -17,7 +18,7 @@ from richter.cli._options import (
 )
 
 
-@command("_severity_output:severity", reads=READING, vouches=True)
+@command("_severity_output:severity", reads=WEIGHING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this one, not all pairs.")
 @click.option(
