@@ -776,7 +776,7 @@ def lipschitz() -> str:
 @row
 def self_evaluation() -> str:
     return "; ".join(
-        f"{name}: {richter('floors', 'data', grades(name))['self_evaluation'].split(':')[0]}"
+        f"{name}: {richter('size', 'calibration', grades(name))['self_evaluation'].split(':')[0]}"
         for name in ("arc", "truthfulqa")
     )
 

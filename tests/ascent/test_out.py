@@ -88,7 +88,7 @@ def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searc
 @pytest.mark.parametrize("to", ["items", "promptfoo", "inspect", "pytest"])
 def test_each_form_holds_every_failing_question_by_hand(searched, tmp_path, to):
     out = tmp_path / ("set.json" if to in ("items", "promptfoo") else "set")
-    assert call("export", searched / "run", "--failing", "--to", to, "-o", out, "--again", 1) == 0
+    assert call("search", "export", searched / "run", "--to", to, "-o", out, "--again", 1) == 0
     wanted = {f"q{q.item.id}": q for q in failing_questions(searched / "run").questions}
     if to == "items":
         items = read_items(out)  # and can be read back
@@ -130,21 +130,21 @@ def test_what_wavers_is_asked_once_more_unless_told_and_the_cost_is_said_before(
         arguments = ("--model", api.model, "--kb", tmp_path / "kb", "--budget", "400calls", "--phrasings", "2")
         assert call("search", "run", tmp_path / "run", *arguments) == 0
         calls = len(api.bodies)
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
         assert len(api.bodies) == calls
         assert not (tmp_path / "set.jsonl").exists()
         as_is = read_items(tmp_path / "as-is.jsonl")
         assert {item.prompt.split()[1] for item in as_is} == {"D2", "D3"}
         capsys.readouterr()
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--price", "1,2") == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "set.jsonl", "--price", "1,2") == 0
         told = " ".join(capsys.readouterr().out.split())
         again = [body for body in api.bodies[calls:] if "Q0 D" in str(body)]
         assert len(again) == len(as_is)
         assert f"Asks {len(as_is)} failing questions again before they are written: {len(as_is)} calls" in told
         assert "at most $" in told
         api._key = "another"  # from now on the server refuses us: written as it is, and that is said
-        refused = ("export", tmp_path / "run", "--failing", "-o")
+        refused = ("search", "export", tmp_path / "run", "-o")
         assert call(*refused, tmp_path / "gone.jsonl") == 0
         told = " ".join(capsys.readouterr().out.split())
         assert "Not asked again: " in told
@@ -217,7 +217,7 @@ def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_t
     again = ("search", "retest", tmp_path / "again", searched / "run", "--kind", "context", "--budget", "50calls")
     for arguments in (
         ("search", "show", searched / "run"),
-        ("export", searched / "run", "--failing", "--again", 0, "-o", tmp_path / "set.jsonl"),
+        ("search", "export", searched / "run", "--again", 0, "-o", tmp_path / "set.jsonl"),
         (*again, "--limit", 5),
     ):
         assert call(*arguments) == 0

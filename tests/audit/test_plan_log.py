@@ -295,21 +295,6 @@ def test_windows_ends_of_lines_are_no_edit(plan: Path, data: Path) -> None:
     assert read_log(plan).fault == ""
 
 
-def test_a_lock_of_an_older_version_is_exploratory_until_it_is_locked_anew(plan: Path, data: Path) -> None:
-    status = lock_plan(plan, now=DAY)
-    lock = json.loads(Path(f"{plan}.lock").read_text())
-    old = {k: lock[k] for k in ("kind", "hash", "locked_at", "values", "versions", "earlier")}
-    Path(f"{plan}.lock").write_text(json.dumps(old | {"log": {"machine": "m", "chain": "c"}}))
-    Path(f"{plan}.log").unlink()
-    assert check_plan(plan).state == "locked"
-    assert not check_plan(plan).confirmatory
-    anew = lock_plan(plan)
-    assert anew.confirmatory
-    assert anew.earlier == (status.locked_at,)
-    assert anew.locked_at is not None
-    assert anew.locked_at > str(status.locked_at)
-
-
 def test_a_run_must_be_answered_after_the_lock(plan: Path, data: Path, tmp_path: Path) -> None:
     answered = tmp_path / "run"
     assert run("import", data, "-o", answered) == 0
@@ -544,7 +529,6 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "hash a number": lock_edit(lambda r: r.update(hash=3)),
     "kind changed": lock_edit(lambda r: r.update(kind="tail")),
     "the log's hash a list": lock_edit(lambda r: r.update(log=[])),
-    "the log's hash of an older version": lock_edit(lambda r: r.update(log={"machine": "", "chain": ""})),
     "the last line's hash emptied": lock_edit(lambda r: r.update(head="")),
     "earlier a text": lock_edit(lambda r: r.update(earlier="never")),
     "an earlier lock added": lock_edit(lambda r: r.update(earlier=[{"hash": "0", "locked_at": EARLY}])),

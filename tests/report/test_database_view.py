@@ -49,7 +49,7 @@ def database(postgres: PostgresServer) -> str:
             ]
         )
     open_ledger(f"{base}#third", mode="write").close()
-    sql(f"{base}#third", "INSERT INTO third.migrations VALUES ('from the future', 0)")
+    sql(f"{base}#third", "INSERT INTO third.migrations VALUES ('11', 0)")
     hostile = '<img src=x onerror=alert(1)>", "first'  # a schema of somebody else's that says it is a ledger
     quoted = hostile.replace('"', '""')
     sql(base, f'CREATE SCHEMA "{quoted}"')

@@ -157,19 +157,6 @@ def test_no_clock_makes_a_run_damaged_or_hides_damage(
         assert [d.what for d in check_integrity(run).parts[0].damage] == ["was changed"], stale
 
 
-def test_a_ledger_from_before_the_hashes_gets_them_with_its_next_commit(tmp_path: Path) -> None:
-    with open_ledger(tmp_path, mode="write") as ledger:
-        fill(ledger, 8)
-    tamper(tmp_path, "DELETE FROM hashes", "DELETE FROM commits")
-    (tmp_path / "ledger.head").write_text("           7 a writer and a link as older programs wrote them\n")
-    with open_ledger(tmp_path, mode="write", checked=False) as ledger:
-        ledger.set_note("next", {"x": 1})
-    found = check_integrity(tmp_path)
-    assert found.sound, found.parts[0].damage
-    assert found.parts[0].records > 40
-    assert int((tmp_path / "ledger.head").read_text()) == 1
-
-
 # ---- readers that may not write --------------------------------------------------------------------------------------
 
 

@@ -118,14 +118,14 @@ class _EarlierLock:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Lock:
-    """What a lock file holds. `log` is the hash of the lock's line in the log; a lock of version 0.1 has an object."""
+    """What a lock file holds. `log` is the hash of the lock's line in the log."""
 
     kind: str
     hash: str
     locked_at: str
     versions: dict[str, str]
     values: dict[str, Any]
-    log: str | dict[str, Any] = ""
+    log: str = ""
     head: str = ""
     seal: str = ""
     earlier: tuple[_EarlierLock, ...] = ()
@@ -426,7 +426,7 @@ def _read_lock(path: str | Path) -> _Lock | None:
     try:
         lock = msgspec.convert(json.loads(target.read_text(encoding="utf-8")), _Lock)
         is_sound = hash_values(lock.kind, lock.values) == lock.hash
-        is_sound &= not isinstance(lock.log, str) or lock.seal == _seal_lock(lock)
+        is_sound &= lock.seal == _seal_lock(lock)
         is_sound &= all(parse_time(at) is not None for at in (lock.locked_at, *(e.locked_at for e in lock.earlier)))
     except FileNotFoundError:
         return None

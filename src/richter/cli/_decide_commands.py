@@ -7,7 +7,6 @@ import click
 
 from richter.cli._options import (
     READING,
-    AboutChoice,
     command,
     engine_options,
     json_option,
@@ -60,7 +59,7 @@ tried_option = click.option(
 @on_option
 @click.option(
     "--about",
-    type=AboutChoice(["new-items", "these-items", "new-runs"]),
+    type=click.Choice(["new-items", "these-items", "new-runs"]),
     default="new-items",
     help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
 )

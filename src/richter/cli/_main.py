@@ -21,7 +21,6 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import is_utf8, printable
 
@@ -145,8 +144,7 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
-        args = respell(args) if args[0] in FIRST_WORDS else args
+        """The command named by two words, else by one; for a path, the command that takes paths."""
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
@@ -201,7 +199,7 @@ NAME = "richter.toml"
 KNOWN: dict[str, tuple[type, ...]] = {
     "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
     "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
-    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
+    "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
 }  # fmt: skip
 
 
@@ -211,10 +209,6 @@ def project_defaults(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     values = _read_settings(path)
-    if "severity_margin" in values:  # of 0.1: a margin belongs to the measure that it is stated for
-        values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
-        said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
-        click.echo(f"richter: {said}", err=True)
     found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
     if isinstance(values.get("margin"), Mapping):
         found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
@@ -238,13 +232,6 @@ def _read_settings(path: Path) -> dict[str, Any]:
             f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reference/reading.md."
         )
     return values
-
-
-def _margins_of(margin: Any) -> dict[str, Any]:
-    """Margins by measure; a single one is the main measure's, of which the name is empty."""
-    if margin is None:
-        return {}
-    return dict(margin) if isinstance(margin, Mapping) else {"": margin}
 
 
 def _as_option(value: Any) -> Any:

@@ -19,17 +19,6 @@ PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
 
 
-class AboutChoice(click.Choice[str]):
-    """What a claim is about; the spellings of 0.1 print the new ones and work."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("such-items", "such-runs"):
-            new = value.replace("such-", "new-")
-            click.echo(f"`--about {value}` is now `--about {new}`.", err=True)
-            value = new
-        return super().convert(value, param, ctx)
-
-
 def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """A decorator that adds these options in this order."""
 

@@ -137,7 +137,7 @@ def _print_summary(out: Console, document: dict[str, Any], written: list[str], f
 def _again(
     document: dict[str, Any], file: str, output: Path | None, *, md_path: str | None, folder: Path | None, form: Any
 ) -> list[str]:
-    """The page of a stored results document, also of an older version; nothing is measured and no answers are in it."""
+    """The page of a stored results document; nothing is measured and no answers are in it."""
     written = []
     try:
         if output is not None:

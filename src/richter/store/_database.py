@@ -48,7 +48,6 @@ class Database(Protocol):
     """A connection to a run's tables."""
 
     name: str  # of the run, for messages
-    version: int  # of its tables
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a transaction that is writing."""

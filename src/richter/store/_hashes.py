@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from richter.store._database import Database, Statements, Values
-from richter.store._schema import has_table
 
 __all__ = ["Damage"]
 
@@ -148,18 +147,9 @@ class HashedTransaction:
         """Write the hashes of what was added; False where nothing was."""
         if not self._hashes:
             return False
-        if not self._has_hashes():
-            self.alone()  # two processes may be the first
-            if not self._has_hashes():  # the first commit vouches for what older programs wrote
-                self._hashes.clear()
-                for table in TABLES:
-                    self._remember(table, self.rows(select(table)))
         for table, hashes in self._hashes.items():
             self.many(_insert_hash(table), sorted(hashes, key=operator.itemgetter(1)))  # in the order of the index
         return True
-
-    def _has_hashes(self) -> bool:
-        return bool(self.rows("SELECT 1 FROM hashes LIMIT 1"))
 
 
 def select(table: str, where: str = "") -> str:
@@ -184,8 +174,8 @@ class Damage:
 
 
 def has_hashes(database: Database) -> bool:
-    """Whether a run has hashes: older ones get theirs when something is next recorded in them."""
-    return has_table("hashes", database.version) and bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
+    """Whether anything was recorded in a run."""
+    return bool(database.rows("SELECT 1 FROM hashes LIMIT 1"))
 
 
 class CheckedRecords(NamedTuple):
@@ -210,8 +200,7 @@ def check_hashes(database: Database) -> CheckedRecords:
             else:
                 due[table][record] = digest
         for table in sorted({*TABLES, *due}):
-            is_there = table in TABLES and has_table(table, database.version)
-            rows = stream(select(table)) if is_there else ()  # damage may name others
+            rows = stream(select(table)) if table in TABLES else ()  # damage may name others
             if table in _KEYLESS:
                 n, faults = _compare_copies(table, copies, rows)
             else:

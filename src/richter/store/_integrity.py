@@ -16,8 +16,7 @@ __all__ = ["Integrity", "PartIntegrity", "check_integrity"]
 class PartIntegrity:
     """One ledger of a run: its number of records, its seal, and what is wrong.
 
-    The seal is one hash over all records; a ledger that an older program wrote last has none, and then only the
-    file's own structure was looked at.
+    The seal is one hash over all records; an empty ledger has none.
     """
 
     name: str

@@ -22,7 +22,7 @@ from richter.errors import (
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction
 from richter.store._place import DatabaseRun, can_name, named_run
-from richter.store._schema import CLOCK, MARK, NEWEST, check_version, for_postgres, migrations_after
+from richter.store._schema import CLOCK, MARK, NEWEST, TABLES_SQL, check_version, for_postgres
 
 CONNECT_S = 10.0
 COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
@@ -62,7 +62,6 @@ class PostgresDatabase:
                 "A run in a database needs asyncpg, which is not installed.", remedy="pip install 'richter[postgres]'"
             ) from error
         self.name = str(place)
-        self.version = 0
         self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
         self._asyncpg = asyncpg
         self._place = place
@@ -303,7 +302,7 @@ class PostgresDatabase:
     # -- the schema ----------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Check the run's tables; make or migrate them where they are to be written."""
+        """Check the run's tables; make them where they are to be written."""
         version = self._persist(lambda: self._wait(self._version()), "read")
         if not self._writable:
             if version is None:
@@ -311,11 +310,9 @@ class PostgresDatabase:
                     f"{self.name} is not a run: no such tables.", remedy="Make one with `richter audit --only ask`."
                 )
             check_version(self.name, version, writable=False)
-            self.version = version
-        elif version is None or version != NEWEST:
-            self._persist(lambda: self._wait(self._migrate()), "read")
+        elif version != NEWEST:
+            self._persist(lambda: self._wait(self._make_tables()), "read")
         if self._writable:
-            self.version = NEWEST
             self._persist(lambda: self._wait(self._connect("write")), "write")
 
     async def _version(self) -> int | None:
@@ -342,9 +339,9 @@ class PostgresDatabase:
                 f"{self.name}: the schema {name} there is not a Richter ledger.",
                 remedy="Name another run: postgresql://host/database#name.",
             )
-        return int(await connection.fetchval("SELECT count(*) FROM migrations"))
+        return int(await connection.fetchval("SELECT max(CAST(name AS INTEGER)) FROM migrations"))
 
-    async def _migrate(self) -> None:
+    async def _make_tables(self) -> None:
         connection = await self._connect("read")
         async with connection.transaction():
             await connection.execute(
@@ -356,10 +353,9 @@ class PostgresDatabase:
                 if not await connection.fetchval("SELECT 1 FROM pg_namespace WHERE nspname = $1", self._place.name):
                     await connection.execute(f'CREATE SCHEMA "{self._place.name}"')
                 await connection.execute(CLOCK)
-            for _, names, script in migrations_after(version or 0):
-                await connection.execute(for_postgres(script))
-                await connection.executemany("INSERT INTO migrations VALUES ($1, clock())", [(n,) for n in names])
-            await connection.execute(f"COMMENT ON TABLE migrations IS '{MARK}'")
+                await connection.execute(for_postgres(TABLES_SQL))
+                await connection.execute("INSERT INTO migrations VALUES ($1, clock())", str(NEWEST))
+                await connection.execute(f"COMMENT ON TABLE migrations IS '{MARK}'")
 
 
 class _Writing:

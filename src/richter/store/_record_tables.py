@@ -10,7 +10,6 @@ from richter.records import Condition, Confidence, Grade, Item, Rating, StepRati
 from richter.store._call_rows import read_json
 from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
-from richter.store._schema import has_table
 from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
@@ -66,7 +65,7 @@ class RecordTables:
         self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
 
     def _read_rows(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
-        rows = self._rows(select(table, where), values) if has_table(table, self._database.version) else []
+        rows = self._rows(select(table, where), values)
         return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
 
     def items(self) -> list[Item]:

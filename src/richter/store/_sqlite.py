@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
-from richter.store._schema import APPLICATION_ID, NEWEST, check_version, migrations_after
+from richter.store._schema import APPLICATION_ID, NEWEST, TABLES_SQL, check_version
 
 __all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
 
@@ -42,7 +42,6 @@ class SqliteDatabase:
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
-        self.version = NEWEST
         self._writable = writable
         self._guard = threading.RLock()
         self._head: int | None = None
@@ -121,7 +120,7 @@ class SqliteDatabase:
         faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         try:
             commits = int((self.path.parent / HEAD_NAME).read_text(encoding="ascii"))
-        except (OSError, ValueError):  # none, or an older program's: then the end is not known
+        except (OSError, ValueError):  # none: then the end is not known
             return faults
         if not has_hashes(self) or not self.rows("SELECT 1 FROM commits WHERE number >= ?1", (commits,)):
             faults.append("the last records that were committed are missing")
@@ -167,19 +166,16 @@ class SqliteDatabase:
             )
         check_version(str(self.path), version, writable=self._writable)
         if not self._writable:
-            self.version = version
             return
         db.execute("PRAGMA page_size=8192")  # of a new file: an answer of a kilobyte took a page of its own on 4,096
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
         db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
-        for number, names, script in migrations_after(version):
+        if version == 0:
             db.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {script} "  # constants, not input
-                f"PRAGMA user_version={number};"
+                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {TABLES_SQL} "  # constants, not input
+                f"PRAGMA user_version={NEWEST}; COMMIT"
             )
-            db.executemany("INSERT INTO migrations VALUES (?1, clock())", [(name,) for name in names])
-            db.execute("COMMIT")
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
