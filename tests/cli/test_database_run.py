@@ -87,8 +87,8 @@ def test_from_asking_to_comparing(
         "-o",
         "scores.csv",
     )
-    assert name in richter("run", postgres.url())
-    shown = json.loads(richter("run", url, "--json", "-"))
+    assert name in richter("view", postgres.url(), "--list")
+    shown = json.loads(richter("view", url, "--json", "-"))
     assert shown["spent"]["calls"] == 80
     assert "good" in richter("compare", url, "bad", "good")
     from_run = json.loads(richter("severity", url, "--json", "-"))
@@ -190,10 +190,10 @@ def test_draws_lie_in_a_folder_named_after_the_run(url: str, richter: Richter, t
 
 
 def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: PostgresServer) -> None:
-    assert "is not a run" in richter("run", url, exits=1)
-    assert "does not answer" in richter("run", f"postgresql://me:{QUOTED}@127.0.0.1:9/db", exits=1)
+    assert "is not a run" in richter("view", url, "--list", exits=1)
+    assert "does not answer" in richter("view", f"postgresql://me:{QUOTED}@127.0.0.1:9/db", "--list", exits=1)
     wrong = postgres.url("r", user="nobody")
-    text = richter("run", wrong, exits=1)
+    text = richter("view", wrong, "--list", exits=1)
     assert "refuses the password" in text
     assert text.count("\n") == 1
     assert "is not a run" in richter("severity", "tail", url, exits=1)
@@ -201,7 +201,7 @@ def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: Postgre
     assert "is not a run" in richter("size", url, exits=1)
     assert "holds no answers" in richter("calibration", filled(url), exits=1)
     for bad in ("#a/b/c", "#" + "n" * 51):
-        assert "cannot be a run's name" in richter("run", url.partition("#")[0] + bad, exits=1)
+        assert "cannot be a run's name" in richter("view", url.partition("#")[0] + bad, "--list", exits=1)
 
 
 def filled(url: str) -> str:

@@ -1,4 +1,4 @@
-"""The options and help of `import`, `export`, `view`, `run`, `doctor` and `help`; their bodies load when they run."""
+"""The options and help of `import`, `export`, `view`, `doctor` and `help`; their bodies load when they run."""
 
 from pathlib import Path
 
@@ -50,6 +50,11 @@ def import_logs() -> None:
     "--license", "license_name", default="", show_default=False, help="With --hub: the terms, such as cc-by-4.0."
 )
 @click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
+@click.option(
+    "--billed",
+    type=click.FloatRange(0),
+    help="Settle RUN's calls without an answer: what the provider's bill says that they cost, in dollars.",
+)
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 def export() -> None:
@@ -69,12 +74,18 @@ def export() -> None:
       richter export old.eval new.eval --evidence both.zip
       richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
       richter export run1 --mlflow audits
+      richter export run1 --billed 0.12
+
+    A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
+    that it can have cost, until --billed settles all such calls of RUN and its parts.
     """
 
 
 @command("_view_output:view", reads=READING)
 @click.argument("runs", nargs=-1, metavar="[RUN|FILE ..]")
 @page_options
+@click.option("--list", "is_list", is_flag=True, help="Only print the runs of a folder, or what one run holds.")
+@json_option
 def view() -> None:
     """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
 
@@ -88,32 +99,8 @@ def view() -> None:
       richter view run1 run2
       richter view old.eval new.eval
       richter view runs/ --no-browser --port 8700
-    """
-
-
-@command("_run_output:run")
-@click.argument("place", metavar="[RUN|FOLDER]", type=run_place, default=".")
-@click.option("--item", "item_id", help="Every answer to one question.")
-@click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
-@click.option("--head", type=click.IntRange(0), default=5, help="Answers shown per model.")
-@click.option(
-    "--billed",
-    type=click.FloatRange(0),
-    help="What the provider's bill says that calls without an answer cost, in dollars.",
-)
-@json_option
-def run() -> None:
-    """Show what a run holds, or list the runs of a folder or a database (postgresql://host/database).
-
-    A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
-    that it can have cost, until --billed settles all such calls of RUN and its parts.
-
-    \b
-    Examples:
-      richter run                      the runs here
-      richter run runs/
-      richter run run1 --errors
-      richter run run1 --billed 0.12
+      richter view --list                the runs here
+      richter view run1 --list           what is in one: conditions, counts, cost, some answers
     """
 
 

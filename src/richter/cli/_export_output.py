@@ -22,11 +22,17 @@ def export(
     hub: Path | None,
     license_name: str,
     creator: str,
+    billed: float | None,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
     """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
+    if billed is not None:
+        from richter.cli._run_output import settle
+
+        settle(run_place(sources[0]), billed)
+        return
     _check_ways(output, evidence, hub, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):

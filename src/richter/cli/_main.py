@@ -59,7 +59,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search questions": ("", "Let a model write questions for a knowledge base."),
     "search index": ("", "Index a knowledge base that outgrows memory."),
     "bench": ("", "Build the facts benchmark, show sets of questions."),
-    "run": ("._data_commands:run", "List runs, show what is in one, settle what was billed."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
     "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
     "doctor": ("._data_commands:doctor", "What is installed, what is missing, and what to do."),
@@ -79,7 +78,7 @@ GROUPS = {
         "search run", "search show", "search retest", "search export", "search label", "search base",
         "search questions", "search index", "bench",
     ),
-    "Keep and connect": ("run", "verify", "export", "doctor", "demo"),
+    "Keep and connect": ("verify", "export", "doctor", "demo"),
 }  # fmt: skip
 
 ENTRY_POINTS = "richter.commands"

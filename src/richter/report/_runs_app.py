@@ -81,7 +81,9 @@ def find_runs(places: Sequence[str]) -> list[str]:
             found[place] = None
             continue
         if not folder.is_dir():
-            raise InputError(f"{place} is not a run or a folder of runs.", remedy="`richter run` shows what is here.")
+            raise InputError(
+                f"{place} is not a run or a folder of runs.", remedy="`richter view --list` shows what is here."
+            )
         found |= dict.fromkeys(str(path.parent) for path in sorted(folder.glob(f"*/{LEDGER_NAME}")))
     return list(found)
 
