@@ -604,7 +604,7 @@ def small_run() -> Path:
 
 @row
 def scorers() -> str:
-    found = richter("severity", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
+    found = richter("audit", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
                     "-o", WORK / "two.csv")["scorers"]  # fmt: skip
     claims = {name: r["claim"] for name, r in found.items()}
     return "SmolLM2, 40 answers: " + ", ".join(
@@ -616,9 +616,7 @@ def scorers() -> str:
 @row
 def probe() -> str:
     words = (
-        "severity",
-        "score",
-        "--probe",
+        "audit",
         small_run(),
         "--scorer",
         "nll",

@@ -146,7 +146,7 @@ def measure(n_items, n_conditions, ends):
             "judge": [["audit", "--only", "judge", run, "--judges", judges, *price]],
             "severity": [["severity", run]],
             "tail": [
-                ["severity", "score", run, *reader, *price, "-o", place / "nll.csv"],
+                ["audit", run, *reader, *price, "-o", place / "nll.csv"],
                 ["severity", "tail", place / "nll.csv", "--map", "score=nll", "--better", "lower"],
             ],
             "calibration": [["calibration", run]],

@@ -139,9 +139,7 @@ def test_scores_for_the_tail_are_kept_with_the_run(
     there = tmp_path / "there"
     there.mkdir()
     monkeypatch.chdir(there)
-    assert "Scored 3 answers" in richter(
-        "severity", "score", url, "--scorer", "nll", "-o", run_folder(url) / "scores.csv"
-    )
+    assert "Scored 3 answers" in richter("audit", url, "--scorer", "nll", "-o", run_folder(url) / "scores.csv")
     monkeypatch.chdir(tmp_path)
     table = pl.read_csv(run_file(url, "scores.csv"))  # on another machine
     assert table["nll"].to_list() == [1.5] * 3

@@ -418,7 +418,7 @@ def _measure_tail(study: RunStudy) -> TailSection | NoSection:
     if column is None:
         return _missing(
             SECTION_LACKS["tail"],
-            f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
+            f"richter audit {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
     assert records.folder is not None  # `tail_column` found it there
     plan = study.plan_of("tail")

@@ -41,7 +41,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("._decide_commands:watch", "Has it got worse? A series of runs, looked at as often as you like."),
     "severity": ("._measure_commands:severity", "How bad are the errors, and whose are worse?"),
     "severity tail": ("._measure_commands:severity_tail", "Is one model's tail of severe errors heavier?"),
-    "severity score": ("", "Give every answer a continuous severity, for `severity tail`."),
     "calibration": ("._measure_commands:calibration", "Does the model know when it is wrong?"),
     "label agreement": ("._label_commands:label_agreement", "Can I trust the judge? How far raters agree."),
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
@@ -67,9 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
     "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
-    "How bad are errors, and does the model know?": (
-        "severity", "severity tail", "severity score", "calibration", "watch"
-    ),
+    "How bad are errors, and does the model know?": ("severity", "severity tail", "calibration", "watch"),
     "How much data does it take, and can I trust the labels?": (
         "size calibration", "size tail", "size published", "label agreement", "label next",
         "plan new", "plan lock",

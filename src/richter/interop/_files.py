@@ -148,7 +148,7 @@ def read_frame(source: Source, *, text: bool = False) -> pl.DataFrame:
     if is_database(source):
         raise InputError(
             f"{run_place(source)} is a run, not a table.",
-            remedy="Export it (richter export), or score its answers (richter severity score).",
+            remedy="Export it (richter export), or score its answers (richter audit FILE --scorer).",
         )
     return next(iter(read_sheets(Path(str(source)), text=text).values()))
 

@@ -1,4 +1,4 @@
-"""The options and help of `audit` with its stages, `demo` and `severity score`; their bodies load when they run."""
+"""The options and help of `audit` with its stages, and of `demo`; their bodies load when they run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,25 +30,41 @@ self_option = click.option(
 
 
 class StagedCommand(click.Command):
-    """A command of several stages: `--only STAGE` does one of them, which has options of its own."""
+    """A command of several stages: `--only STAGE` does one of them, which has options of its own.
 
-    def __init__(self, *args: Any, stages: Mapping[str, click.Command], **kwargs: Any) -> None:
+    `named_by` has options that name a stage by themselves.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        stages: Mapping[str, click.Command],
+        named_by: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.stages = dict(stages)
+        self.stages, self.named_by = dict(stages), dict(named_by or {})
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the stage that is named, else of all of them."""
+        stage, rest = self.stage_of(args)
+        if stage is None:
+            return super().make_context(info_name, args, parent, **extra)
+        extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
+        return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
+
+    def stage_of(self, args: list[str]) -> tuple[str | None, list[str]]:
+        """The stage that the arguments name, and the arguments without its name."""
         for k, word in enumerate(args):
             option, equals, value = word.partition("=")
-            taken = 1 if equals else 2
             stage = value if equals else " ".join(args[k + 1 : k + 2])
             if option == "--only" and stage in self.stages:
-                rest = [*args[:k], *args[k + taken :]]
-                extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
-                return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+                return stage, [*args[:k], *args[k + (1 if equals else 2) :]]
+            if option in self.named_by:
+                return self.named_by[option], args
+        return None, args
 
 
 @command("_ask_output:ask")
@@ -178,7 +194,66 @@ def draw() -> None:
     """
 
 
-@command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
+@command("_score_output:score", reads=("map", "wide", "filter"))  # of scores it needs none
+@click.argument("source", metavar="RUN|FILE")
+@click.option(
+    "--scorer",
+    "scorers",
+    type=click.Choice(["nll", "toxicity", "length"]),
+    multiple=True,
+    required=True,
+    help="Several may be given.",
+)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
+@click.option("--model", default="smollm2", help="nll: the judge model: local, or a vLLM or llama.cpp server.")
+@click.option("--weights", type=click.Path(path_type=Path), help="toxicity: a linear model over words, as JSON.")
+@click.option("--test", "test_too", is_flag=True, help="Run the tail protocol on every scorer's column.")
+@click.option(
+    "--copy",
+    "copies",
+    type=click.Choice(["template", "model", "length", "judge"]),
+    multiple=True,
+    help="Ask copies of a RUN in other words, score them, and compare the tails. Several may be given.",
+)
+@click.option("--paraphraser", help="With --copy model: the model that puts the questions into other words.")
+@limit_option
+@resamples_option(200, default=2000)
+@seed_option
+@call_options(
+    "5usd, 20000calls or 2Mtok, for scoring and for each copy.",
+    dry_run="With --copy: ask nothing, say how much it would be.",
+)
+@json_option
+def score() -> None:
+    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
+    severity.
+
+    nll: the mean negative log-likelihood per token under a judge model. toxicity: a probability, by alt-profanity-check
+    or by --weights, bounded in [0, 1]. length: characters. None says that an answer is wrong. Other columns of a table
+    that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
+
+    --copy says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
+    same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
+    answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is paid for twice. Every
+    condition goes through all gates of the protocol against each of its copies.
+
+    \b
+    Examples:
+      richter audit run1 --scorer nll -o scores.csv
+      richter audit answers.csv --scorer toxicity -o scores.csv --map answer=reply
+      richter audit run1 --scorer nll --model vllm/Qwen/Qwen2.5-3B-Instruct -o scores.csv
+      richter audit run1 --scorer nll --scorer toxicity --weights words.json --test -o scores.csv
+      richter audit run1 --scorer nll --copy template --copy length -o probe.csv
+      richter audit run1 --scorer nll --copy model --paraphraser openai/gpt-4o-mini -o probe.csv
+    """
+
+
+@command(
+    "_audit_output:audit",
+    cls=StagedCommand,
+    stages={"ask": ask, "draw": draw, "judge": judge, "score": score},
+    named_by={"--scorer": "score"},
+)
 @click.argument("run", type=run_place, metavar="RUN|DOCUMENTS")
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
@@ -285,63 +360,4 @@ def demo() -> None:
       richter demo
       richter demo --quick
       richter demo --also gemma-270m
-    """
-
-
-@command("_score_output:severity_score", reads=("map", "wide", "filter"))  # of scores it needs none
-@click.argument("source", metavar="RUN|FILE")
-@click.option(
-    "--scorer",
-    "scorers",
-    type=click.Choice(["nll", "toxicity", "length"]),
-    multiple=True,
-    required=True,
-    help="Several may be given.",
-)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
-@click.option("--model", default="smollm2", help="nll: the judge model: local, or a vLLM or llama.cpp server.")
-@click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts that a local model reads in parallel.")
-@click.option("--weights", type=click.Path(path_type=Path), help="toxicity: a linear model over words, as JSON.")
-@click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
-@click.option(
-    "--probe", "probes", is_flag=True, help="Ask copies of a RUN in other words, score them, and compare the tails."
-)
-@click.option(
-    "--copy",
-    "copies",
-    type=click.Choice(["template", "model", "length", "judge"]),
-    multiple=True,
-    help="With --probe: how. By default template and length.",
-)
-@click.option("--paraphraser", help="With --copy model: the model that puts the questions into other words.")
-@limit_option
-@resamples_option(200, default=2000)
-@seed_option
-@call_options(
-    "5usd, 20000calls or 2Mtok, for scoring and for each copy.",
-    dry_run="With --probe: ask nothing, say how much it would be.",
-)
-@json_option
-def severity_score() -> None:
-    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
-    severity.
-
-    nll: the mean negative log-likelihood per token under a judge model. toxicity: a probability, by alt-profanity-check
-    or by --weights, bounded in [0, 1]. length: characters. None says that an answer is wrong. Other columns of a table
-    that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
-
-    --probe says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
-    same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
-    answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is paid for twice. Every
-    condition goes through all gates of the protocol against each of its copies.
-
-    \b
-    Examples:
-      richter severity score run1 --scorer nll -o scores.csv
-      richter severity score answers.csv --scorer toxicity -o scores.csv --map answer=reply
-      richter severity score run1 --scorer nll --model vllm/Qwen/Qwen2.5-3B-Instruct -o scores.csv
-      richter severity score run1 --scorer nll --scorer toxicity --weights words.json --test -o scores.csv
-      richter severity score run1 --probe --scorer nll -o probe.csv
-      richter severity score run1 --probe --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
     """
