@@ -914,7 +914,7 @@ SIMULATED = "simulated testee, 20,000 paragraphs, base rate 10%"
 @row
 def knowledge_base() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found = richter("search", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
+        found = richter("search", "--only", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
     return f"{found['documents']} documents, {found['paragraphs']} paragraphs"
 
 
@@ -1035,10 +1035,9 @@ def predictor() -> str:
 def costs() -> str:
     with tempfile.TemporaryDirectory() as folder:
         kb = Path(folder) / "docs.kb"
-        richter("search", "base", ROOT / "docs", "-o", kb)
+        richter("search", "--only", "base", ROOT / "docs", "-o", kb)
         found = richter(
             "search",
-            "run",
             str(Path(folder) / "r"),
             "--model",
             "openai/gpt-4o",

@@ -188,11 +188,11 @@ def model(role):
 def prepare(folder, kb, server, paragraphs):
     """The base of a folder with questions, and the paragraph of each case."""
     if not (kb / "base.json").exists():
-        command("search", "base", folder, "-o", kb)
+        command("search", "--only", "base", folder, "-o", kb)
     base = open_base(kb)
     if not base.askable.any():
-        command("search", "questions", kb, "--generator", model("writer"), "--per-paragraph", 1, "--limit", paragraphs,
-                "--budget", "20000calls")  # fmt: skip
+        command("search", "--only", "questions", kb, "--generator", model("writer"), "--per-paragraph", 1,
+                "--limit", paragraphs, "--budget", "20000calls")  # fmt: skip
         base = open_base(kb)
     texts = [p.text for p in base.paragraphs(list(range(len(base))))]
     for text in texts:
@@ -204,7 +204,7 @@ def search(run, kb, seed, calls, strategy):
     """The questions that failed in one search, and the calls that it took."""
     shutil.rmtree(run, ignore_errors=True)
     out = run.with_suffix(".run.json")
-    command("search", "run", run, "--model", model("testee"), "--kb", kb, "--budget", f"{calls}calls", "--seed", seed,
+    command("search", run, "--model", model("testee"), "--kb", kb, "--budget", f"{calls}calls", "--seed", seed,
             "--strategy", strategy, "--retrieval", "exact", "--json", out)  # fmt: skip
     failing = failing_questions(run, confirmed=False)
     return [q.item.prompt for q in failing.questions], json.loads(out.read_text())["spent"]["calls"]

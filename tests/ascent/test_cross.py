@@ -74,14 +74,14 @@ def test_the_command_asks_each_model_what_the_others_were_asked(tmp_path, capsys
         for name in ("#one", "#two"):
             asked[0] = name
             arguments = ["--kb", tmp_path / "kb", "--budget", "48calls", "--questions", "1", "--phrasings", "1"]
-            run(["search", "run", tmp_path / name[1:], "--model", f"{api.url}{name}", "--batch", "12", *arguments])
+            run(["search", tmp_path / name[1:], "--model", f"{api.url}{name}", "--batch", "12", *arguments])
         before = len(api.requests)
         out = [tmp_path / "out", tmp_path / "one", tmp_path / "two", "--budget", "200calls"]
         capsys.readouterr()
-        run(["search", "retest", "--kind", "cross", *out, "--dry-run"])
+        run(["search", "--only", "retest", "--kind", "cross", *out, "--dry-run"])
         promised = int(capsys.readouterr().out.split()[0])
         asked[0] = "#two"  # of both models: the second knows the even ones, and so does the first now
-        run(["search", "retest", "--kind", "cross", *out, "--json", tmp_path / "j.json"])
+        run(["search", "--only", "retest", "--kind", "cross", *out, "--json", tmp_path / "j.json"])
     found = json.loads((tmp_path / "j.json").read_text())
     assert found["conditions"] == ["one choice", "two choice"]
     assert found["items"] == [48, 48]

@@ -52,7 +52,7 @@ def searched(tmp_path_factory):
     small_base(folder / "kb", questions=1)
     with FakeApi(reply=reply) as api:
         arguments = ("--model", api.model, "--kb", folder / "kb", "--budget", "400calls", "--phrasings", "2")
-        assert call("search", "run", folder / "run", *arguments) == 0
+        assert call("search", folder / "run", *arguments) == 0
         yield folder
 
 
@@ -128,7 +128,7 @@ def test_what_wavers_is_asked_once_more_unless_told_and_the_cost_is_said_before(
 
     with FakeApi(reply=wavers) as api:
         arguments = ("--model", api.model, "--kb", tmp_path / "kb", "--budget", "400calls", "--phrasings", "2")
-        assert call("search", "run", tmp_path / "run", *arguments) == 0
+        assert call("search", tmp_path / "run", *arguments) == 0
         calls = len(api.bodies)
         assert call("search", "export", tmp_path / "run", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
         assert call("search", "export", tmp_path / "run", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
@@ -214,7 +214,17 @@ def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_t
         ledger.add_calls([Call(key=a.item, model="key", request="", answer=a) for a in answers])
         said = {"condition": "key", "rater": "ann", "kind": "human"}
         ledger.add_ratings(Rating(item=str(i), severity=2.0 * (i == 0), **said) for i in range(10))
-    again = ("search", "retest", tmp_path / "again", searched / "run", "--kind", "context", "--budget", "50calls")
+    again = (
+        "search",
+        "--only",
+        "retest",
+        tmp_path / "again",
+        searched / "run",
+        "--kind",
+        "context",
+        "--budget",
+        "50calls",
+    )
     for arguments in (
         ("search", "show", searched / "run"),
         ("search", "export", searched / "run", "--again", 0, "-o", tmp_path / "set.jsonl"),
@@ -311,13 +321,23 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     """30 paragraphs of two questions: 30 replies of 1,500 tokens and 60 of 300 at $2 a million are $0.126."""
     small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
     arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
-    assert call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
+    assert call("search", "--only", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
     assert (plan["paragraphs"], plan["calls"]) == (30, 90)
     assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
     assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
     assert (
-        call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=1,2", "--limit", 10)
+        call(
+            "search",
+            "--only",
+            "questions",
+            tmp_path / "kb",
+            *arguments,
+            "--price",
+            "openai/gpt-4o-mini=1,2",
+            "--limit",
+            10,
+        )
         == 0
     )
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]

@@ -161,16 +161,16 @@ def test_searches_from_beginning_to_end(url: str, richter: Richter, tmp_path: Pa
     small = ("--kb", "kb", "--questions", "1", "--phrasings", "1", "--batch", "5", "--budget", "25calls")
     with FakeApi(reply=lambda p: "wrong 1") as api:
         model = ("--model", api.model)
-        richter("search", "run", url, *model, *small)
-        richter("search", "run", f"{url}b", "--model", f"{api.url}#other", *small, "--strategy", "random")
+        richter("search", url, *model, *small)
+        richter("search", f"{url}b", "--model", f"{api.url}#other", *small, "--strategy", "random")
         assert "found 25 different questions" in richter("search", "show", url)
         richter("search", "show", url, f"{url}b")
-        richter("search", "retest", "--kind", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
-        richter("search", "retest", f"{url}r", url, "--kind", "open", "--budget", "50calls")
+        richter("search", "--only", "retest", "--kind", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
+        richter("search", "--only", "retest", f"{url}r", url, "--kind", "open", "--budget", "50calls")
         assert "used up" in richter(
-            "search", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "9calls", exits=1
+            "search", "--only", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "9calls", exits=1
         )
-        richter("search", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "99calls")
+        richter("search", "--only", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "99calls")
     richter("report", url, "--only", "search", "--json", "report.json")
     [found] = json.loads((tmp_path / "report.json").read_text())["sections"]["search"]
     assert (found["errors_found"], found["map_missing"]) == (25, None)

@@ -34,7 +34,11 @@ COMMANDS = dict.fromkeys(
         r"`((?:richter|python) [^`]+)`", (ROOT / "docs" / "validation" / f"{page}.md").read_text("utf-8")
     )
 )
-FIRST = ("richter plan", "richter search base", "richter search questions")  # what other rows' commands need
+FIRST = (
+    "richter plan",
+    "richter search --only base",
+    "richter search --only questions",
+)  # what other rows' commands need
 OURS = sorted(
     (line for line in COMMANDS if line.startswith("richter ") and len(line.split()) > 2),
     key=lambda line: not line.startswith(FIRST),

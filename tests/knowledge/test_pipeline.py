@@ -258,7 +258,7 @@ def test_commands_give_the_same_bytes_with_either_engine(
     for name, options in (("local", ()), ("ray", ("--engine", "ray", "--workers", "2"))):
         for command in ([dump, "-o", tmp_path / name], [tmp_path / name, more]):
             with pytest.raises(SystemExit) as stop:
-                main([str(word) for word in ("search", "base", *command, *options)])
+                main([str(word) for word in ("search", "--only", "base", *command, *options)])
             assert stop.value.code == 0, capsys.readouterr().err
     found = files(tmp_path / "ray")
     assert found == files(tmp_path / "local")

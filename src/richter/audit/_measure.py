@@ -434,7 +434,7 @@ def _measure_search(study: RunStudy) -> tuple[SearchSection, ...] | NoSection:
     if not searches:
         return _missing(
             SECTION_LACKS["search"],
-            f"richter search run {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
+            f"richter search {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
         )
     reader = find_search_reader()
     if reader is None:

@@ -49,14 +49,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "size published": ("._size_commands:size_published", "Do published scores differ?"),
     "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
     "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
-    "search run": ("", "Find where a model fails, under a budget."),
+    "search": ("", "Find where a model fails, under a budget; --only base builds what is searched."),
     "search show": ("", "What a search found, or how several searches compare."),
-    "search retest": ("", "Ask again what was answered wrongly: otherwise, of others, or why."),
     "search export": ("", "Write failing questions for another tool."),
-    "search label": ("", "Let a person settle the doubtful keys of a search."),
-    "search base": ("", "Build, extend or show a knowledge base to search."),
-    "search questions": ("", "Let a model write questions for a knowledge base."),
-    "search index": ("", "Index a knowledge base that outgrows memory."),
     "bench": ("", "Build the facts benchmark, show sets of questions."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
     "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
@@ -71,10 +66,7 @@ GROUPS = {
         "size calibration", "size tail", "size published", "label agreement", "label next",
         "plan new", "plan lock",
     ),
-    "Where does it fail?": (
-        "search run", "search show", "search retest", "search export", "search label", "search base",
-        "search questions", "search index", "bench",
-    ),
+    "Where does it fail?": ("search", "search show", "search export", "bench"),
     "Keep and connect": ("verify", "export", "doctor", "demo"),
 }  # fmt: skip
 

@@ -1,8 +1,6 @@
 """The options and help of `audit` with its stages, and of `demo`; their bodies load when they run."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -10,6 +8,7 @@ from richter.cli._options import add_options, command, json_option, resamples_op
 from richter.store import run_place
 from richter.texts import GRADERS
 from richter_audit.cli._call_options import call_options
+from richter_audit.cli._staged_command import StagedCommand
 
 bench_options = add_options(
     click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet."),
@@ -27,44 +26,6 @@ limit_option = click.option("--limit", type=click.IntRange(1), default=None, hel
 self_option = click.option(
     "--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so)."
 )
-
-
-class StagedCommand(click.Command):
-    """A command of several stages: `--only STAGE` does one of them, which has options of its own.
-
-    `named_by` has options that name a stage by themselves.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        stages: Mapping[str, click.Command],
-        named_by: Mapping[str, str] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.stages, self.named_by = dict(stages), dict(named_by or {})
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """The context of the stage that is named, else of all of them."""
-        stage, rest = self.stage_of(args)
-        if stage is None:
-            return super().make_context(info_name, args, parent, **extra)
-        extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
-        return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
-
-    def stage_of(self, args: list[str]) -> tuple[str | None, list[str]]:
-        """The stage that the arguments name, and the arguments without its name."""
-        for k, word in enumerate(args):
-            option, equals, value = word.partition("=")
-            stage = value if equals else " ".join(args[k + 1 : k + 2])
-            if option == "--only" and stage in self.stages:
-                return stage, [*args[:k], *args[k + (1 if equals else 2) :]]
-            if option in self.named_by:
-                return self.named_by[option], args
-        return None, args
 
 
 @command("_ask_output:ask")

@@ -89,7 +89,7 @@ def _items_to_judge(out: Console, run: Place) -> set[str] | None:
     failing = failing_items(run)
     if failing is not None:
         if not failing:
-            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search run.")
+            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search.")
         out.print(f"This is a search: the judges rate its {counted(len(failing), 'failing question')} only.")
     return failing
 
