@@ -64,10 +64,6 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
     [
         (["size", "calibration", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
         (["size", "calibration", "--n", "1", "--error-rate", "0.99"], "least detectable excess error none"),
-        (
-            ["size", "calibration", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"],
-            "worth 300 independent ones",
-        ),
         (["size", "calibration", "--pipeline", "2,2", "--n", "1000000"], "L at most 5"),
         (["size", "calibration", "--pipeline", "2,inf"], "can't verify this pipeline end to end"),
         (["size", "calibration", "--preset", "all"], "1,250,000"),

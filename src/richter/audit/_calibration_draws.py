@@ -296,7 +296,7 @@ def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: Options) -> cal.D
     if "money_usd" in part.columns and part["money_usd"].null_count() == 0:
         price = float(part["money_usd"].cast(pl.Float64).to_numpy().mean())
     with contextlib.suppress(TooFewErrors):
-        return cal.draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
+        return cal.draws_needed(pool, precision=PRECISION, rng=options.rng, usd_per_draw=price)
     return None
 
 

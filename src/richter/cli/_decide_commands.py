@@ -8,7 +8,6 @@ import click
 from richter.cli._options import (
     READING,
     command,
-    engine_options,
     json_option,
     level_option,
     margin_option,
@@ -207,7 +206,6 @@ def gate() -> None:
 @click.option(
     "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema, help="Print the JSON schema."
 )
-@engine_options
 @json_option
 def report() -> None:
     """Write what a run or files show as one page that opens offline, and as JSON, Markdown and figures.

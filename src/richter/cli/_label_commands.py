@@ -112,7 +112,6 @@ def label_agreement() -> None:
 @click.option("--signal", default="confidence", help="Column that orders questions, for example a judge's score.")
 @seed_option
 @level_option
-@click.option("--memory", metavar="PATH", help="Where to keep what was asked for. [default: GRADES.asked.json]")
 @json_option
 def label_next() -> None:
     """Name the questions of a scored pool to label next, and say what the labels so far show of the whole pool.

@@ -72,7 +72,7 @@ def size_calibration(
         report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
         _print_measured(publish(report, json_path, inputs=files), report)
         return
-    correlation = {name: asked.pop(name) for name in ("autocorrelation", "cluster_size", "intraclass")}
+    correlation = {name: asked.pop(name) for name in ("cluster_size", "intraclass")}
     answers = [*_answers(_Asked(**asked, correlation=correlation))]
     out = publish({name: value for answer in answers for name, value in answer.fields.items()}, json_path)
     for answer in answers:

@@ -70,7 +70,6 @@ def size() -> None:
     "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
 )
 @click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labels that there are: say what they resolve.")
-@click.option("--autocorrelation", type=float, help="Labels in sequence whose correlation at lag k is rho^k.")
 @cluster_options
 @click.option(
     "--pipeline", metavar="L1,L2,..", help="A Lipschitz constant for each stage of a pipeline; 'inf' for a jump."
@@ -113,18 +112,11 @@ def size_calibration() -> None:
 
 @command("_size_output:size_tail")
 @click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
-@click.option("--true-xi", "true", type=float, help="The difference that is to be shown. By default 1.5 times that.")
 @click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
 @click.option("--xi", type=float, default=0.0, help="The shape expected.")
-@click.option("--alpha", type=float, default=0.05)
 @power_option
-@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
 @click.option("--conditions", type=click.IntRange(2), default=2, help="Models in the matrix of pairs.")
 @click.option("--usd-per-call", type=float, help="The price of one answer, to give the cost.")
-@click.option("--model", help="Or a model whose price is known, with --tokens.")
-@click.option(
-    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, of each call."
-)
 @json_option
 def size_tail() -> None:
     """How many questions does a claim need that two tail shapes differ?
@@ -135,8 +127,7 @@ def size_tail() -> None:
     \b
     Examples:
       richter size tail --delta-xi 0.1 --q 0.95
-      richter size tail --delta-xi 0.1 --true-xi 0.2 --conditions 4 --usd-per-call 0.0004
-      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
+      richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
     """
 
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from richter.cli._io import cells, grid, money, publish
 from richter.errors import InputError, ModelError
@@ -24,16 +23,14 @@ def ask(
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
     style: str | None,
-    shots: tuple[int, ...],
     max_tokens: int,
-    top_p: float | None,
     seed: int | None,
     logprobs: bool,
     draws: int,
     limit: int | None,
     calls: Calls,
     json_path: str | None,
-    **options: Any,
+    timeout_s: float,
 ) -> None:
     """Ask models the items of a benchmark; answers go into the folder RUN as they arrive."""
     items = read_items(bench)[:limit]
@@ -41,9 +38,8 @@ def ask(
         models,
         temperatures=temperatures or (0.0,),
         systems=[read_system(text) for text in systems] or [""],
-        decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
+        decoding=Decoding(max_tokens=max_tokens, seed=seed, logprobs=logprobs),
         style=style,
-        shots=shots or (None,),
         items=items,
     )
     if calls.dry_run:
@@ -53,12 +49,12 @@ def ask(
         told = (cells(figures, row, cost=price(row.money_usd_most)) for row in rows)
         out.print(grid("condition|model|calls|answered already|tokens in|tokens out, at most|at most", told))
         out.print(
-            "An answer that is cut off is asked again (--most-tokens): that is not in here, and --budget holds it."
+            "An answer that is cut off is asked again with more tokens: that is not in here, and --budget holds it."
         )
         calls.say_prices(out)
         return
     with calls.opened() as asked:
-        spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), **asked, **options)
+        spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), timeout_s=timeout_s, **asked)
     given, failed = _outcome(run, [c.name for c in conditions])
     out = publish({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
     out.print(

@@ -40,13 +40,8 @@ self_option = click.option(
     "Default: choice where items have options and no sentence, else chat.",
 )
 @click.option(
-    "--shots",
-    multiple=True,
-    type=click.IntRange(0),
-    help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
+    "--max-tokens", type=click.IntRange(1), default=500, help="Of an answer; one that is cut off is asked again."
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
 @click.option(
     "--logprobs",
@@ -56,7 +51,6 @@ self_option = click.option(
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
 @call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
-@click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @json_option
 def ask() -> None:
@@ -66,7 +60,7 @@ def ask() -> None:
     Examples:
       richter bench facts --items 1000 -o facts.jsonl
       richter audit --only ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
-      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --style cloze --shots 0 --shots 2
+      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --style cloze
       richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
       richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
       richter audit --only ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 1
@@ -84,7 +78,6 @@ def ask() -> None:
 )
 @click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
 @click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
-@click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
 @click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench` wrote beside the items.")
 @self_option
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
@@ -108,7 +101,7 @@ def judge() -> None:
       richter audit --only judge run1 --grader auto
       richter audit --only judge run1 --grader number --tolerance 0.01
       richter audit --only judge run1 --rules -o scores.csv && richter severity scores.csv
-      richter audit --only judge run1 --rules --judges smollm2 --judge-system "Be strict." --allow-self
+      richter audit --only judge run1 --rules --judges smollm2 --allow-self
     The same command again asks only what is missing.
     """
 
@@ -125,16 +118,15 @@ def judge() -> None:
     type=click.FloatRange(0, 2, min_open=True),
     help="Above 0. Several make several conditions.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=200, help="Of an answer; one that is cut off is asked again."
+)
 @click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
 @click.option(
     "--style",
     type=click.Choice(["chat", "choice", "cloze"]),
     help="choice: with the options listed; cloze: complete a sentence by one. Default as for --only ask.",
 )
-@click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
-@click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @limit_option
@@ -226,12 +218,14 @@ def score() -> None:
 @click.option(
     "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=200, help="Of an answer; one that is cut off is asked again."
+)
 @limit_option
 @click.option(
     "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
 )
-@click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
+@click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
 @click.option(
     "--judges",
     "judge_names",

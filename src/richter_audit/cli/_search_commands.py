@@ -209,7 +209,7 @@ def label() -> None:
     "--max-tokens",
     type=click.IntRange(1),
     default=256,
-    help="Of an answer, at first: see --most-tokens.",
+    help="Of an answer; one that is cut off is asked again.",
 )
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
 @click.option("--checker", help="A model that reads again what the generator writes; the generator unless given.")
