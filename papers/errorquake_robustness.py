@@ -180,7 +180,7 @@ def coarsen_scale(scores: Scores, n_levels: int, *, as_paper: bool = False, reci
         merged = np.zeros((len(counts), n_levels - 1))
         for k in range(8):
             merged[:, target[k] - 1] += counts[:, k + 1]
-        log_q, _, _ = fit_selected(
+        log_q, _ = fit_selected(
             merged, CODES[recipe.estimator], recipe.min_events, min(recipe.min_bins, max(n_levels - 2, 1))
         )
         coarse = -log_q / (step * math.log(10))

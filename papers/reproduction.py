@@ -493,8 +493,10 @@ def information() -> str:
 @row
 def croissant() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        words = ("export", str(scores()), "--hub", f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
-        subprocess.run([sys.executable, "-m", "richter", *words], check=True, capture_output=True, cwd=WORK)
+        words = (str(scores()), f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
+        subprocess.run(
+            [sys.executable, ROOT / "papers" / "croissant_dataset.py", *words], check=True, capture_output=True
+        )
         return "wrote " + ", ".join(sorted(path.name for path in Path(folder, "dataset").iterdir()))
 
 

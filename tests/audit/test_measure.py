@@ -171,7 +171,7 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
     assert not stop.value.code
     agreed = json.loads((tmp_path / "agreement.json").read_text())
     judged = {k: v for k, v in sections["judges"].items() if k in agreed and k != "file"}
-    assert judged.keys() == {"kinds", "judges", "slopes", "steps", "trust"}
+    assert judged.keys() == {"kinds", "judges", "slopes", "trust"}
     assert judged == {k: agreed[k] for k in judged}
     tables = read_tables(run, options=ReadOptions(ratings="rule"))
     compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}

@@ -146,12 +146,9 @@ def test_an_archive_is_held_to_its_manifest(tmp_path: Path) -> None:
     [
         ("--control", "base"),
         ("--by", "subject"),
-        ("--adjust",),
-        ("--suite", "a=2,b=1,c=1", "--map", "domain=subject"),
-        ("--about", "these-items"),
         ("--on", "pass@2", "--on", "accuracy", "--margin", "3pt"),
         ("--on", "money", "--margin", "10pt"),
-        ("base", "better", "--trust-ids", "--tried", "3", "--chance", "0.25"),
+        ("base", "better", "--trust-ids", "--tried", "3"),
     ],
     ids=lambda words: " ".join(words),
 )

@@ -36,7 +36,7 @@ def test_json_has_the_names_that_are_relied_on(scores: Path, capsys: pytest.Capt
     assert set(result["conditions"]) == {"heavy", "light", "alike", "quiet"}
     heavy = result["conditions"]["heavy"]
     assert {"n", "errors", "error_rate", "mean_given_error", "b", "slope", "families", "per_million"} <= set(heavy)
-    assert set(heavy["b"]) == {"aki", "exact", "truncated", "censored"}
+    assert set(heavy["b"]) == {"aki", "truncated"}
     slope = heavy["slope"]
     assert slope["interval"]["low"] < heavy["b"]["truncated"] < slope["interval"]["high"]
     assert {"m_min", "n_above", "misfit", "misfit_limit", "adequate"} <= set(slope)

@@ -154,7 +154,7 @@ def test_rating_undo_and_resume(run: Path) -> None:
         async with client.get(f"{base}/api/next") as reply:
             first = await reply.json()
         assert (first["done"], first["total"]) == (0, 20)
-        blind = {"number", "question", "reference", "answer", "severity", "mechanism", "steps", "labels"}
+        blind = {"number", "question", "reference", "answer", "severity", "mechanism"}
         assert set(first["task"]) == blind
         body = {"task": first["task"]["number"], "severity": 2.5, "mechanism": "retrieval", "started_at": 1.0}
         async with client.post(f"{base}/api/rate", json=body, headers=good(base)) as reply:

@@ -71,7 +71,6 @@ OPTIONS = [
     ({"by": "subject", "conditions": ("old", "new")}, ["old", "new", "--by", "subject"]),
     ({"on": "money"}, ["--on", "money"]),
     ({"tried": 3, "level": 0.9}, ["--tried", "3", "--level", "0.9"]),
-    ({"family": "page"}, ["--family", "page"]),
 ]
 
 

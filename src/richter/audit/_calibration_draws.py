@@ -20,6 +20,7 @@ from richter.stats import Bools, Floats
 from richter.texts import GroupingQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 COMPARED = 200  # questions on which other groupings are compared with the given one
+PRECISION = 0.02  # to which the advised number of draws makes mean confidence known
 
 
 ALONE = "every question has one draw, and one answer always agrees with itself: draw two or more, or state a confidence"

@@ -274,7 +274,7 @@ def run_gate(
     tried = values.get("tried", 1) or known or 1
     confirmed = plan.hash if status is not None and status.confirmatory else None
     claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
-    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids).warnings
     accept = accept_judge or values["accept_judge"]
     return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes, obstacles=obstacles)
 

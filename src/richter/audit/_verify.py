@@ -22,7 +22,6 @@ from richter.claims import is_inside
 from richter.errors import InputError, RichterError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run
 from richter.records import Interval, Result, counted, plain
-from richter.records._claim import TRADES
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import TailPlan
 
@@ -44,7 +43,7 @@ CIRCUMSTANCES = {"richter", "run", "next", "remedy", "versions", "attempts", "de
 # what one form of the same data tells and another may not: a difference is a note
 OF_THE_FORM = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
                "plan", "plan_hash", "population", "deviations", "missing", "file"}  # fmt: skip
-ASKED = {"about", "level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
+ASKED = {"level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
 # what not even an archive, which has the run's own records, can tell; all else in its results is made again
 OF_THE_PROGRAM = {"richter", "versions"}
 AS_STATED = ("run name", "methods seed", "methods level", "methods n_resamples", "methods margins", "methods vouched")
@@ -410,7 +409,7 @@ def _comparison_again(
     unknown = asked.keys() - OPTIONS
     if unknown:
         raise ValueError(f"no option is called {min(unknown)}")
-    asked |= {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
+    asked |= {name: document[name] for name in ("level", "tried", "seed", "n_resamples")}
     asked |= {"margin": document["margins"], "tail_plan": None if tail is None else msgspec.convert(tail, TailPlan)}
     notes = []
     if options in (None, ReadOptions()) and reading is not None:
@@ -440,8 +439,6 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     """Where verdict and deciding interval of a difference without gates do not say the same."""
     interval, asked, verdict = claim.get("interval"), claim.get("hypothesis"), claim["verdict"]
     if interval is None or asked is None or claim.get("gates") or len(claim["conditions"]) != 2:
-        return
-    if (claim.get("family") or {}).get("method") == TRADES and verdict != "verified":  # the cost may have decided
         return
     low, high, value = interval["low"], interval["high"], asked["value"]
     if low is None or high is None or asked["relation"] == "within":

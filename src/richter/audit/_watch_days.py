@@ -17,7 +17,7 @@ from richter.evidence import evidence, graded_rows, has_values, sample_of, worst
 from richter.interop import is_evidence, log_files, read_frame
 from richter.records import plain, printable
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables, single_table
+from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables
 
 __all__ = ["Day", "read_series"]
 
@@ -142,7 +142,7 @@ def _entries(place: Place) -> list[Place]:
         return find_runs(place) or [place]
     if not place.exists():
         raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
-    if is_run(place) or single_table(place) is not None:
+    if is_run(place) or not place.is_dir():
         return [place]
     runs = find_runs(place)
     if runs:

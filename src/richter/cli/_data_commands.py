@@ -39,17 +39,12 @@ def import_logs() -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option(
     "--table",
-    type=click.Choice(["answers", "confidences", "grades", "items", "ratings", "step_ratings", "steps"]),
+    type=click.Choice(["answers", "confidences", "grades", "items", "ratings"]),
     default="answers",
     help="Which of the run's tables.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
-@click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")
-@click.option(
-    "--license", "license_name", default="", show_default=False, help="With --hub: the terms, such as cc-by-4.0."
-)
-@click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
 @click.option(
     "--billed",
     type=click.FloatRange(0),
@@ -58,7 +53,7 @@ def import_logs() -> None:
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 def export() -> None:
-    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
+    """Write records to a file, all the evidence to an archive, or results to a tracker.
 
     Takes a run, or any files that `richter compare` takes.
 
@@ -72,7 +67,6 @@ def export() -> None:
       richter export run1 --evidence run1.zip
       richter export results.xlsx -o results.parquet
       richter export old.eval new.eval --evidence both.zip
-      richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
       richter export run1 --mlflow audits
       richter export run1 --billed 0.12
 

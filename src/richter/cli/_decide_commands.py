@@ -12,7 +12,6 @@ from richter.cli._options import (
     level_option,
     margin_option,
     md_option,
-    parse_weights,
     resamples_option,
     seed_option,
 )
@@ -56,36 +55,12 @@ tried_option = click.option(
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
-@click.option(
-    "--about",
-    type=click.Choice(["new-items", "these-items", "new-runs"]),
-    default="new-items",
-    help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
-)
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")
 @click.option("--all-pairs", is_flag=True, help="Show every pair and measure of 201 to 632 models too.")
 @click.option(
     "--by",
     metavar="COLUMN",
     help="Compare inside each value of this column too, and test if the difference is the same in all.",
-)
-@click.option("--adjust", is_flag=True, help="Allow for how hard questions are, as seen by the other models.")
-@click.option(
-    "--suite",
-    callback=parse_weights,
-    metavar="A=2,B=1",
-    help="One claim over benchmarks (domains) with these weights.",
-)
-@click.option(
-    "--chance",
-    type=click.FloatRange(0, 1),
-    help="The share that guessing gets right. Near it, Richter can't check the order of questions.",
-)
-@click.option(
-    "--family",
-    type=click.Choice(["measures", "page"]),
-    default="measures",
-    help="Adjust for multiple comparisons: the main measure and the others separately, or all together.",
 )
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @tried_option
@@ -118,7 +93,7 @@ def compare() -> None:
       richter compare prompts.csv --control baseline        all prompts against one
       richter compare grades.csv old new --by subject       also in each subject
       richter compare runs.csv old new --on pass@5          one of five repeats is right
-      richter compare logs.csv old new --margin 1pt --on money     at most a point worse, and cheaper
+      richter compare logs.csv old new --margin 1pt --on money     at most a point worse? cheaper?
       richter compare ab.csv A B --unpaired                 different users on each side
     """
 

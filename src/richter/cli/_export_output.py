@@ -8,7 +8,7 @@ import polars as pl
 
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
-from richter.interop import EXPORTS, export_dataset, export_table
+from richter.interop import EXPORTS, export_table
 from richter.store import Place, is_run, open_ledger, run_place
 from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
 
@@ -19,21 +19,18 @@ def export(
     table: str,
     force: bool,
     evidence: Path | None,
-    hub: Path | None,
-    license_name: str,
-    creator: str,
     billed: float | None,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
-    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
+    """Write records to a file, all the evidence to an archive, or results to a tracker."""
     if billed is not None:
         from richter.cli._run_output import settle
 
         settle(run_place(sources[0]), billed)
         return
-    _check_ways(output, evidence, hub, experiment, project, force=force)
+    _check_ways(output, evidence, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
@@ -46,15 +43,6 @@ def export(
         return
     if plain:
         source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
-    if hub is not None:
-        name = source.resolve().name if isinstance(source, Path) else source.name
-        with open_ledger(source) as ledger:
-            answers = graded_answers(ledger, tables_of(ledger, reading))
-            rows = export_dataset(
-                ledger, answers, hub, name=name, license_name=license_name, creator=creator, force=force
-            )
-        say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
-        return
     if evidence is not None:
         from richter.cli._view_output import save_evidence
 
@@ -70,17 +58,16 @@ def export(
 def _check_ways(
     output: Path | None,
     evidence: Path | None,
-    hub: Path | None,
     experiment: str | None,
     project: str | None,
     *,
     force: bool,
 ) -> None:
     """Refuse anything but one way to export, and a file that exists."""
-    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    ways = {"-o": output, "--evidence": evidence, "--mlflow": experiment, "--wandb": project}
     chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
+        raise click.UsageError("Give one of -o, --evidence, --mlflow and --wandb.")
     target = output or evidence
     if target is not None and target.exists() and not force:
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")

@@ -240,9 +240,6 @@ _OPTIONS = (
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
     click.option(
-        "--irreversible", multiple=True, metavar="TOOL", help="A tool of agents whose calls cannot be undone."
-    ),
-    click.option(
         "--layout", callback=lambda _, __, value: tuple(split_names(value or "")), metavar="STEP,..",
         help="Steps that bring the table to one row per answer, as a proposal names them."
     ),
@@ -250,7 +247,7 @@ _OPTIONS = (
 
 
 READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-           "irreversible", "layout")  # fmt: skip
+           "layout")  # fmt: skip
 _CONFIRMING = (
     click.option("--yes", is_flag=True, help="Read the table as inferred, without asking; results say so."),
     click.option("--save-reading", is_flag=True, help="Confirm the proposed reading and keep it in richter.toml."),
@@ -337,7 +334,7 @@ def _parse_entry(pattern: str, entry: Mapping[str, Any]) -> ReadOptions:
             given[name] = parse_scale(context, parameter, given[name])
     if "grade" in given:
         given["grade"] = _grade(context, parameter, tuple(f"{word}={means}" for word, means in given["grade"].items()))
-    for name in ("wide", "irreversible", "layout"):
+    for name in ("wide", "layout"):
         if name in given:
             given[name] = tuple(given[name])
     saved = ReadOptions(**given)

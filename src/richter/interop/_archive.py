@@ -3,13 +3,12 @@
 import dataclasses
 import hashlib
 import io
-import itertools
 import math
 import platform
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from richter.errors import InputError, LedgerError
 from richter.interop._import_logs import imported_call
 from richter.interop._run_tables import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable, is_zip, stem_in
-from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, StepRating, json_text
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, json_text
 from richter.store import (
     Call,
     Place,
@@ -34,7 +33,6 @@ from richter.store import (
     run_place,
     write_file,
 )
-from richter.trajectories import Step
 
 __all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_evidence", "restore_run",
            "write_evidence"]  # fmt: skip
@@ -80,8 +78,6 @@ def _ledger_files(place: Place, scratch: Path) -> dict[str, bytes]:
         notes |= {ARCHIVE_NOTE: {"times": ledger.times(), "spent": dataclasses.asdict(ledger.spent())}}
     files = {"conditions.json": _json(conditions), "notes.json": _json(notes)}
     for name, table in tables.items():
-        if name in ("steps", "step_ratings") and table.is_empty():  # only agents have any
-            continue
         path = scratch / f"{name}.jsonl"
         export_table(table, path)
         files[f"{name}.jsonl"] = path.read_bytes()
@@ -189,8 +185,6 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
         ledger.add_grades(msgspec.convert(rows("grades"), list[Grade]))
         ledger.add_confidences(msgspec.convert(rows("confidences"), list[Confidence]))
         ledger.add_ratings(msgspec.convert(rows("ratings"), list[Rating]))
-        ledger.add_trajectories(_trajectories(rows("steps")))
-        ledger.add_step_ratings(msgspec.convert(rows("step_ratings"), list[StepRating]))
         written = files.get(f"records/{prefix}notes.json")
         notes = _former(files, rows("answers")) if written is None else msgspec.json.decode(written, type=Notes)
         for name, note in _check_notes(notes).items():
@@ -198,12 +192,6 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
     for name in CARRIED:
         if f"{prefix}{name}" in files:
             write_file(run / name, files[f"{prefix}{name}"])
-
-
-def _trajectories(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, int, list[Step]]]:
-    """The runs of agents whose steps these rows are, in their order."""
-    for (item, condition, draw), own in itertools.groupby(rows, key=lambda r: (r["item"], r["condition"], r["draw"])):
-        yield item, condition, draw, msgspec.convert(list(own), list[Step])
 
 
 def _check_notes(notes: Notes) -> Notes:

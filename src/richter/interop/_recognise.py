@@ -109,25 +109,6 @@ def _is_braintrust(seen: Look) -> bool:
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
-def _has_steps(seen: Look) -> bool:
-    """Whether the first record is a run with its steps: a list of objects."""
-    return seen.shape in ("lines", "array", "object") and bytes(seen.names.get("steps") or b"").lstrip()[:1] == b"["
-
-
-def read_step_runs(path: Path, reading: Reading) -> Iterator[Sample]:
-    """The samples of runs with steps; their reader loads where there are some."""
-    from richter.interop._step_lines import read_step_runs as read
-
-    return read(path, reading)
-
-
-def read_otel_spans(path: Path, reading: Reading) -> Iterator[Sample]:
-    """The samples of OpenTelemetry's traces; their reader loads where there are some."""
-    from richter.interop._otel_spans import read_otel_spans as read
-
-    return read(path, reading)
-
-
 def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
     """No sample: a validation result lists the rows that failed, and no others."""
     raise InputError(
@@ -138,13 +119,6 @@ def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
 
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
-    Format(name="runs with steps", shapes=_RECORDS, matches=_has_steps, read=read_step_runs),
-    Format(
-        name="OpenTelemetry traces",
-        shapes=_RECORDS,
-        matches=lambda seen: bool(seen.names.keys() & {"resourceSpans", "resource_spans"}),
-        read=read_otel_spans,
-    ),
     Format(
         name="Inspect log",
         shapes=("archive",),
@@ -225,7 +199,7 @@ FORMATS: tuple[Format, ...] = (
 def recognise(path: Path) -> Format | None:
     """The format of a file, or None if it is none of those known."""
     seen = look(path)
-    if {"item", "condition"} <= seen.names.keys() and not _has_steps(seen):  # one of our own tables
+    if {"item", "condition"} <= seen.names.keys():  # one of our own tables
         return None
     return next((f for f in FORMATS if seen.shape in f.shapes and f.matches(seen)), None)
 

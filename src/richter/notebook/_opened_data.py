@@ -34,7 +34,7 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._plan_tail import tail_plan as tail_plan_of
-from richter.claims import About, parse_margin
+from richter.claims import parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import Source, is_frame, named_source, source_name
@@ -65,7 +65,6 @@ def open_run(
     scorer: str | None = None,
     filter: str | None = None,  # noqa: A002 - the word of the command line
     pass_at: float | None = None,
-    irreversible: Sequence[str] | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> "Run":
@@ -75,8 +74,7 @@ def open_run(
     names to any of these or to arrays of scores. The options say what a table leaves open: `map` names the column of a
     field (`{"score": "quality"}`), `scale` the range of a score, `better` which end of it is good, `grade` what a word
     counts as, `wide` the columns that are conditions, `as_severity` the scores that are right and worst, `ratings`
-    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right,
-    `irreversible` the tools of agents whose calls cannot be undone.
+    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right.
     Where the reading was inferred, `ReadingProposed` has the `options` that confirm it; `confirm` goes on without.
 
     >>> import richter
@@ -87,7 +85,7 @@ def open_run(
     given: dict[str, Any] = {
         "map": map, "scale": scale, "better": better, "grade": grade, "as_severity": as_severity, "ratings": ratings,
         "scorer": scorer, "filter": filter, "pass_at": pass_at, "wide": None if wide is None else tuple(wide),
-        "irreversible": None if irreversible is None else tuple(irreversible), "confirm": confirm or None,
+        "confirm": confirm or None,
     }  # fmt: skip
     chosen = dataclasses.replace(options or ReadOptions(), **{k: v for k, v in given.items() if v is not None})
     if len(data) == 1 and isinstance(data[0], Run):
@@ -248,16 +246,11 @@ class Run:
         by: str | None = None,
         control: str | None = None,
         all_pairs: bool = False,
-        about: About = "new-items",
         missing: MissingPolicy = "both-ways",
-        adjust: bool = False,
-        suite: Mapping[str, float] | None = None,
-        chance: float | None = None,
         trust_ids: bool = False,
         trust_raters: bool = False,
         trust_labels: bool = False,
         unpaired: bool = False,
-        family: Literal["measures", "page"] = "measures",
         tail_plan: str | Path | None = None,
         tried: int = 1,
         min_shared: float = 0.5,
@@ -281,16 +274,11 @@ class Run:
             by=by,
             control=control,
             all_pairs=all_pairs,
-            about=about,
             missing=missing,
-            adjust=adjust,
-            suite=suite,
-            chance=chance,
             trust_ids=trust_ids,
             trust_raters=trust_raters,
             trust_labels=trust_labels,
             unpaired=unpaired,
-            one_family=family == "page",
             tail_plan=None if tail_plan is None else tail_plan_of(read_plan(tail_plan, kind="tail")),
             tried=tried,
             min_shared=min_shared,

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 from richter.records._plain import Result
 
 __all__ = [
-    "DECISIVE",
     "OPTIONS_SHARE_SOURCE",
     "OPTIONS_SOURCE",
     "SAMPLE_NOTE",
@@ -21,7 +20,6 @@ __all__ = [
     "Item",
     "Rating",
     "RatingKind",
-    "StepRating",
     "Style",
     "call_key",
 ]
@@ -143,9 +141,6 @@ class Answer:
         return self.finish in ("length", "max_tokens", "model_length")
 
 
-DECISIVE = 2.0  # the severity from which a step that a rater found wrong is a decisive error
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
     """One rater's severity (0..4 in half steps) for one answer; None where the rater failed to give one."""
@@ -160,20 +155,6 @@ class Rating:
     reason: str = ""
     started_at: float | None = None
     ended_at: float | None = None
-
-    def of_step(self, step: int, severity: float, mechanism: str = "") -> "StepRating":
-        """The same rater's rating of one step of the run that ends in this answer."""
-        return StepRating(
-            item=self.item, condition=self.condition, draw=self.draw, rater=self.rater, kind=self.kind, step=step,
-            severity=severity, mechanism=mechanism,
-        )  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StepRating(Rating):
-    """One rater's severity for one step of an agent's run, counted from 1. A rater of a run gives 0 to the others."""
-
-    step: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

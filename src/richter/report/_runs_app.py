@@ -25,7 +25,6 @@ from richter.report._page import render_report
 from richter.report._run_list import RunRows, unread_row
 from richter.report._run_summary import summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables
-from richter.report._timelines import runs_of_item
 from richter.report._tokens import tokens_css
 from richter.report._visible_text import visible
 from richter.store import (
@@ -47,7 +46,6 @@ FILES = {
     "/view.js": ("report/view/view.js", "text/javascript"),
     "/runs_table.js": ("report/view/runs_table.js", "text/javascript"),
     "/view.css": ("report/view/view.css", "text/css"),
-    "/timeline.js": ("report/page/timeline.js", "text/javascript"),
     "/evidence.js": ("report/page/evidence.js", "text/javascript"),
     "/report.css": ("report/page/report.css", "text/css"),
     "/app_frame.css": ("ratings/page/app_frame.css", "text/css"),
@@ -422,7 +420,6 @@ def _one_item(run: str, item_id: str) -> dict[str, Any]:
         raise web.HTTPNotFound(reason="The run has no such item.")
     ratings = tables.ratings.filter(pl.col("item") == item_id).to_dicts()
     answers = tables.rows.filter(pl.col("item") == item_id).to_dicts()
-    runs = runs_of_item(tables, item_id)
     return {
         "item": item.id,
         "name": visible(item.id),
@@ -431,7 +428,7 @@ def _one_item(run: str, item_id: str) -> dict[str, Any]:
         "aliases": [visible(a) for a in item.aliases],
         "domain": visible(item.domain),
         "tier": item.tier,
-        "answers": [_told(answer, ratings) | runs.get((answer["condition"], answer["draw"]), {}) for answer in answers],
+        "answers": [_told(answer, ratings) for answer in answers],
         "draws": _draws(run, item_id),
     }
 

@@ -48,10 +48,6 @@ TABLES = {
     ),
     "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
     "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
-    "trajectories": Table("item condition draw steps", "condition item draw", "replace"),
-    "step_ratings": Table(
-        "item condition draw step rater kind severity mechanism reason", "condition item draw rater step", "replace"
-    ),
     "picks": Table("paragraph step position design", "paragraph"),
     "retrievals": Table("source target", "source target"),
     "sample": Table("place paragraph", "place"),

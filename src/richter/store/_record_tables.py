@@ -1,16 +1,15 @@
-"""The records of a run that no call brings: items, conditions, ratings, grades, agents' and a search's steps, notes."""
+"""The records of a run that no call brings: items, conditions, ratings, grades, a search's steps, notes."""
 
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from richter.errors import InputError, LedgerCorrupt
-from richter.records import Condition, Confidence, Grade, Item, Rating, StepRating
+from richter.errors import InputError
+from richter.records import Condition, Confidence, Grade, Item, Rating
 from richter.store._call_rows import read_json
 from richter.store._database import Database, Transaction, Values
 from richter.store._hashes import COLUMNS, select
-from richter.trajectories import Step, read_steps, write_steps
 
 T = TypeVar("T")
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
@@ -99,14 +98,6 @@ class RecordTables:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
         return [Rating(**row) for row in self._read_rows("ratings", _OF_KIND, self._item, kind)]
 
-    def add_step_ratings(self, ratings: Iterable[StepRating]) -> None:
-        """Add ratings of steps; a rater's newer rating of the same step replaces the older."""
-        self._add_records("step_ratings", ratings)
-
-    def step_ratings(self) -> list[StepRating]:
-        """Ratings of steps in the order of condition, item, draw, rater and step."""
-        return [StepRating(**row) for row in self._read_rows("step_ratings", _OF_ITEM, self._item)]
-
     def add_grades(self, grades: Iterable[Grade]) -> None:
         """Add grades; a scorer's newer grade of the same answer replaces the older."""
         self._add_records("grades", grades)
@@ -125,22 +116,6 @@ class RecordTables:
     def confidences(self) -> list[Confidence]:
         """Confidences in the order of condition, item, draw and source."""
         return [Confidence(**row) for row in self._read_rows("confidences", _OF_ITEM, self._item)]
-
-    def add_trajectories(self, runs: Iterable[tuple[str, str, int, Sequence[Step]]]) -> None:
-        """Add agents' runs: item, condition, draw and steps; newer steps of a run replace the older."""
-        self._add("trajectories", [(*key, write_steps(steps)) for *key, steps in runs])
-
-    def trajectories(self) -> Iterator[tuple[str, str, int, tuple[Step, ...]]]:
-        """Item, condition, draw and steps of the agents' runs, in the order of condition, item and draw."""
-        for row in self._read_rows("trajectories", _OF_ITEM, self._item):
-            try:
-                steps = read_steps(row["steps"])
-            except (TypeError, ValueError) as error:
-                raise LedgerCorrupt(
-                    f"{self.name} is damaged or was not written by Richter: the steps of a run cannot be read.",
-                    remedy="Restore it from a copy, or use a new run folder.",
-                ) from error
-            yield row["item"], row["condition"], row["draw"], steps
 
     def add_step(
         self,

@@ -137,27 +137,6 @@ TABLES_SQL = """
     ) WITHOUT ROWID;
     -- one row: how many commits added records; `ledger.head` beside a file says it too
     CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
-    -- what an agent did on the way to an answer: a JSON list of its steps
-    CREATE TABLE trajectories (
-        item TEXT NOT NULL,
-        condition TEXT NOT NULL,
-        draw INTEGER NOT NULL,
-        steps TEXT NOT NULL,
-        PRIMARY KEY (condition, item, draw)
-    ) WITHOUT ROWID;
-    -- the severities that raters gave to steps of runs, counted from 1; a step without a row is right
-    CREATE TABLE step_ratings (
-        item TEXT NOT NULL,
-        condition TEXT NOT NULL,
-        draw INTEGER NOT NULL,
-        step INTEGER NOT NULL,
-        rater TEXT NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('human', 'judge', 'rule')),
-        severity REAL,
-        mechanism TEXT NOT NULL,
-        reason TEXT NOT NULL,
-        PRIMARY KEY (condition, item, draw, rater, step)
-    ) WITHOUT ROWID;
 """
 
 # How PostgreSQL's tables differ, and why.

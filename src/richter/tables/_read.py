@@ -33,7 +33,7 @@ from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 if TYPE_CHECKING:
     from richter.store import Ledger
 
-__all__ = ["holds_logs", "read_ratings", "read_tables", "single_table", "tables_of"]
+__all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
 
@@ -220,18 +220,11 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         if name and len(part.conditions) > 1:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
-    elif (file := single_table(path)) is None:
+    elif path.is_dir():
         parts = read_folder(path, _tables_inside(path), options)
     else:
-        parts = read_file(file, options, named=name is not None, stem=stem)
+        parts = read_file(path, options, named=name is not None, stem=stem)
     return parts if name is None else [_named(part, name) for part in parts]
-
-
-def single_table(path: Path) -> Path | None:
-    """The file itself, or the table of grades in a folder that `richter export --hub` wrote; None for other folders."""
-    exported = path / "data" / "answers.parquet"
-    is_export = exported.is_file() and (path / "croissant.json").is_file()
-    return exported if is_export else None if path.is_dir() else path
 
 
 def _tables_inside(folder: Path) -> list[Path]:

@@ -16,7 +16,6 @@ from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._kept_facts import KeptFacts, restore_facts
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
-from richter.tables._run_steps import kept_step_ratings, kept_steps
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 T = TypeVar("T")
@@ -57,8 +56,6 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        steps=kept_steps(ledger, answers),
-        step_ratings=kept_step_ratings(ledger),
         notes=[
             *_interrupted_notes(ledger, note),
             *_served_notes(ledger),

@@ -112,7 +112,6 @@ def as_options(reading: ReadOptions) -> list[str]:
         *(map_option(field, column) for field, column in reading.map.items()),
         *(f"--{name} {low:g}:{high:g}" for name, (low, high) in ((n, e) for n, e in ends.items() if e)),
         *(f"--{name} {shlex.quote(str(value))}" for name, value in single.items() if value is not None),
-        *(f"--irreversible {shlex.quote(tool)}" for tool in reading.irreversible),
         *(f"--grade {shlex.quote(f'{word}={means}')}" for word, means in _grade_words(reading.grade).items()),
         *([] if reading.wide is None else [wide_option(reading.wide) if reading.wide else "--wide all"]),
         *(["--yes"] if reading.confirm else []),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
-from richter.records._claim import TRADES
 from richter.words._headline import describe_counts, side
 from richter.words._spans import (
     among,
@@ -507,7 +506,6 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
             values=values[::-1] if turned else values,
             n=int(claim.get("n") or 0),
             apart=False,
-            is_trade=(claim.get("family") or {}).get("method") == TRADES,
             labels=claim.get("labels"),
             plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
             scale=_scale_of(str(claim["measure"]), score_scale(document.get("conditions") or [])),

@@ -194,7 +194,7 @@ async function showItem(run, name, query, mine) {
       for (const [term, value] of Object.entries(facts)) if (value !== null) list.append(make("dt", term), make("dd", value));
       for (const r of answer.ratings) list.append(make("dt", `${r.rater} (${r.kind})`),
         make("dd", severity(r.severity) + (r.mechanism ? `, ${r.mechanism}` : "") + (r.reason ? `: ${r.reason}` : "")));
-      side.append(list, ...[window.richterTimeline(answer.runs, 0)].filter(Boolean));
+      side.append(list);
     }
     sides.append(side);
   }
