@@ -1,18 +1,24 @@
 """The table of commands: few, and quick to explain themselves."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
+import pytest
+
 from helpers.spelling import command_of, lines_in, unknown_options
+from richter.cli import main
 from richter.cli._io import _CONFIRMING, _POLICY
 from richter.cli._io import READING as READ_BY
-from richter.cli._main import COMMANDS, GROUPS
-from richter.cli._options import CONFIRMING, READING, VOUCHING
+from richter.cli._main import COMMANDS, GROUPS, _root
+from richter.cli._options import CONFIRMING, READING, VOUCHING, DataCommand, ScreenCommand
 
 ROOT = Path(__file__).parents[2]
-MOST_COMMANDS = 36
+MOST_COMMANDS, MOST_OPTIONS, MOST_WITH_STAGES = 28, 300, 321
+MOST_ON_A_SCREEN, TALLEST = 12, 80  # options and lines of one help screen: two screens of 40 lines
 FIRST_SCREEN = ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help")
 STAGES = ("ask", "judge", "draw")
 HEAVY = ("numpy", "polars", "scipy", "numba", "rich", "aiohttp", "jinja2")
@@ -33,6 +39,57 @@ def test_commands_are_few_and_the_first_screen_has_nine() -> None:
     assert len(COMMANDS) <= MOST_COMMANDS
     assert next(iter(GROUPS.values())) == FIRST_SCREEN
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+
+
+def screens() -> list[tuple[str, ScreenCommand]]:
+    """Every command, and its stages, by their words, as a request for help finds them."""
+    found = []
+    for name in COMMANDS:
+        command = _root.get_command(click.Context(_root), name)
+        assert isinstance(command, ScreenCommand)
+        stages = getattr(command, "stages", {})
+        found += [(name, command), *((f"{name} --only {stage}", of) for stage, of in stages.items())]
+    return found
+
+
+def options_on(command: ScreenCommand, *, shown: bool) -> set[str]:
+    """The options that stand on the help screen, or the others."""
+    options = command.options(click.Context(command, help_option_names=["-h", "--help"]), shown=shown)
+    return {max(option.opts, key=len) for option in options}
+
+
+def test_options_are_few() -> None:
+    """Those of every command, --help too; then also those that only a stage (--only) has."""
+    every = {name: options_on(c, shown=True) | options_on(c, shown=False) for name, c in screens()}
+    assert sum(len(options) for name, options in every.items() if name in COMMANDS) <= MOST_OPTIONS
+    with_stages = {(name.partition(" --only")[0], o) for name, options in every.items() for o in options}
+    assert len(with_stages) <= MOST_WITH_STAGES
+
+
+@pytest.mark.parametrize("name", [name for name, _ in screens()])
+def test_a_help_screen_is_small_and_names_the_other_options(name: str) -> None:
+    command = dict(screens())[name]
+    context = click.Context(command, info_name=name, help_option_names=["-h", "--help"], terminal_width=80)
+    text = command.get_help(context)
+    assert len(options_on(command, shown=True)) <= MOST_ON_A_SCREEN
+    assert set(command.shown) <= {o.removeprefix("--") for o in options_on(command, shown=True)}
+    assert len(text.splitlines()) <= TALLEST
+    assert set(command.names_of_more(context)) <= set(text.split())
+
+
+@pytest.mark.parametrize("topic", ["reading", "asking"])
+def test_an_option_that_no_screen_has_is_explained_by_a_topic(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every option that a command accepts stands on its own screen or on the page that its screen names."""
+    with pytest.raises(SystemExit):
+        main(["help", topic])
+    page = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    for name, command in screens():
+        if command.more_at == topic:
+            own = options_on(command, shown=True)
+            if isinstance(command, DataCommand):
+                command.complete()
+            accepted = {max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)}
+            assert accepted - own <= page, name
 
 
 def test_help_loads_no_data_no_statistics_and_no_page() -> None:

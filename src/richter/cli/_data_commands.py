@@ -121,5 +121,6 @@ def help_() -> None:
       richter help compare
       richter help condition
       richter help reading       the options for reading data
+      richter help asking        more options of commands that ask models
       richter help words
     """

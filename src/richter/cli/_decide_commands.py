@@ -51,7 +51,12 @@ tried_option = click.option(
 )
 
 
-@command("_compare_output:compare", reads=READING, vouches=True)
+@command(
+    "_compare_output:compare",
+    reads=READING,
+    vouches=True,
+    shown=("margin", "on", "control", "by", "tried", "verbose", "level", "seed", "md", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
@@ -107,7 +112,12 @@ def look() -> None:
     """
 
 
-@command("_gate_output:gate", reads=READING, vouches=True)
+@command(
+    "_gate_output:gate",
+    reads=READING,
+    vouches=True,
+    shown=("margin", "on", "baseline", "accept-judge", "require-locked", "level", "junit", "md", "history", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @margin_option
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: the measure that the margin is for.")
@@ -156,7 +166,12 @@ def gate() -> None:
     """
 
 
-@command("_report_output:report", reads=READING, vouches=True)
+@command(
+    "_report_output:report",
+    reads=READING,
+    vouches=True,
+    shown=("output", "md", "figures", "only", "plan", "on", "history", "margin", "redact", "force", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @md_option

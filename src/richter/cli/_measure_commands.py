@@ -16,7 +16,12 @@ from richter.cli._options import (
 )
 
 
-@command("_severity_output:severity", reads=READING, vouches=True)
+@command(
+    "_severity_output:severity",
+    reads=READING,
+    vouches=True,
+    shown=("control", "on", "margin", "all", "human", "plan", "traffic", "require", "level", "seed", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this one, not all pairs.")
 @click.option(
@@ -63,7 +68,24 @@ def severity() -> None:
     """
 
 
-@command("_tail_output:severity_tail", reads=READING, vouches=True)
+@command(
+    "_tail_output:severity_tail",
+    reads=READING,
+    vouches=True,
+    shown=(
+        "plan",
+        "q",
+        "transform",
+        "tolerance-mean",
+        "tolerance-tvar",
+        "delta",
+        "probe",
+        "scan",
+        "level",
+        "seed",
+        "json",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE ..")
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
 @click.option("--q", type=float, help="Threshold quantile of each model. [default: 0.95]")

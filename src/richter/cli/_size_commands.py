@@ -17,7 +17,24 @@ from richter.cli._options import (
 )
 
 
-@command("_size_output:size", reads=READING, vouches=True)
+@command(
+    "_size_output:size",
+    reads=READING,
+    vouches=True,
+    shown=(
+        "margin",
+        "discordance",
+        "accuracy",
+        "on",
+        "cost-item",
+        "rate",
+        "half-width",
+        "below",
+        "power",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(
@@ -62,7 +79,23 @@ def size() -> None:
     """
 
 
-@command("_size_calibration_output:size_calibration", reads=READING)
+@command(
+    "_size_calibration_output:size_calibration",
+    reads=READING,
+    shown=(
+        "delta",
+        "error-rate",
+        "lipschitz",
+        "n",
+        "pipeline",
+        "groups",
+        "min-share",
+        "preset",
+        "phase",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN ..]")
 @click.option("--delta", type=parse_share, metavar="2pt", default=0.02, help="The calibration error to resolve.")
 @click.option("--error-rate", type=parse_share, metavar="5%", default=0.05, help="The error rate expected.")
@@ -89,7 +122,6 @@ def size() -> None:
     "--svg", "svg_folder", type=click.Path(path_type=Path), help="With --phase: write the figure to this folder."
 )
 @seed_option
-@power_option
 @level_option
 @json_option
 def size_calibration() -> None:
@@ -114,14 +146,13 @@ def size_calibration() -> None:
 @click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
 @click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
 @click.option("--xi", type=float, default=0.0, help="The shape expected.")
-@power_option
 @click.option("--conditions", type=click.IntRange(2), default=2, help="Models in the matrix of pairs.")
 @click.option("--usd-per-call", type=float, help="The price of one answer, to give the cost.")
 @json_option
 def size_tail() -> None:
     """How many questions does a claim need that two tail shapes differ?
 
-    All gates of `richter severity tail` that rest on the number of questions pass with the power that is asked for. G1
+    All gates of `richter severity tail` that rest on the number of questions pass with a power of 80%. G1
     and G2 (equal means and tail means within the plan's tolerances) rest on the scores: they are taken as passed.
 
     \b

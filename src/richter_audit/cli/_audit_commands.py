@@ -28,7 +28,22 @@ self_option = click.option(
 )
 
 
-@command("_ask_output:ask")
+@command(
+    "_ask_output:ask",
+    shown=(
+        "bench",
+        "model",
+        "temperature",
+        "system",
+        "style",
+        "max-tokens",
+        "draws",
+        "limit",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=run_place)
 @bench_options
 @condition_options
@@ -68,7 +83,22 @@ def ask() -> None:
     """
 
 
-@command("_judge_output:judge")
+@command(
+    "_judge_output:judge",
+    shown=(
+        "rules",
+        "grader",
+        "tolerance",
+        "judges",
+        "gazetteer",
+        "allow-self",
+        "limit",
+        "output",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=run_place)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
 @click.option(
@@ -106,7 +136,22 @@ def judge() -> None:
     """
 
 
-@command("_draw_output:draw")
+@command(
+    "_draw_output:draw",
+    shown=(
+        "bench",
+        "model",
+        "draws",
+        "temperature",
+        "style",
+        "judge",
+        "adaptive",
+        "limit",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=run_place)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
@@ -147,7 +192,11 @@ def draw() -> None:
     """
 
 
-@command("_score_output:score", reads=("map", "wide", "filter"))  # of scores it needs none
+@command(
+    "_score_output:score",
+    reads=("map", "wide", "filter"),
+    shown=("scorer", "output", "model", "weights", "test", "copy", "paraphraser", "limit", "budget", "dry-run", "json"),
+)  # of scores it needs none
 @click.argument("source", metavar="RUN|FILE")
 @click.option(
     "--scorer",
@@ -206,6 +255,7 @@ def score() -> None:
     cls=StagedCommand,
     stages={"ask": ask, "draw": draw, "judge": judge, "score": score},
     named_by={"--scorer": "score"},
+    shown=("bench", "model", "generator", "judges", "draws", "kb", "stop-when", "plan", "only", "budget", "dry-run"),
 )
 @click.argument("run", type=run_place, metavar="RUN|DOCUMENTS")
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")

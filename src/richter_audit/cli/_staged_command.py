@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
+from richter.cli._options import ScreenCommand
 
-class StagedCommand(click.Command):
+
+class StagedCommand(ScreenCommand):
     """A command of several stages: `--only STAGE` does one of them, which has options of its own.
 
     `named_by` has options that name a stage by themselves.
