@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from richter.cli._io import cells, grid, money, publish
 from richter.errors import InputError, ModelError
@@ -30,7 +31,7 @@ def ask(
     limit: int | None,
     calls: Calls,
     json_path: str | None,
-    timeout_s: float,
+    **options: Any,
 ) -> None:
     """Ask models the items of a benchmark; answers go into the folder RUN as they arrive."""
     items = read_items(bench)[:limit]
@@ -54,7 +55,7 @@ def ask(
         calls.say_prices(out)
         return
     with calls.opened() as asked:
-        spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), timeout_s=timeout_s, **asked)
+        spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), **asked, **options)
     given, failed = _outcome(run, [c.name for c in conditions])
     out = publish({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
     out.print(

@@ -66,6 +66,7 @@ self_option = click.option(
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
 @call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
+@click.option("--context-tokens", type=click.IntRange(64), help="Local models: tokens of a prompt and its answer.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @json_option
 def ask() -> None:
