@@ -24,7 +24,7 @@ $(LIGHT): pyproject.toml constraints.txt
 
 # what tests and checks need too, in the same environment
 $(STAMP): $(LIGHT) requirements-dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[audit,local,facts,postgres,png]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[audit,local,facts,png]"
 	touch $(STAMP)
 
 test: $(STAMP)  ## Run all tests

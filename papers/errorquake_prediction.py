@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from errorquake_counts import counts_of
 from errorquake_scaling import RankCorrelation, correlate_ranks
+from errorquake_scores import Scores
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity import DEFAULT, Recipe, fit_rows
 from richter.severity._grid import DELTA, level_index
 from richter.stats import Floats, Ints
 

@@ -11,9 +11,10 @@ import numpy as np
 import scipy
 
 from errorquake_counts import count_joint, counts_of
+from errorquake_scores import Scores
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity import DEFAULT, POSITIVE, Recipe, Scores, fit_rows, snap
+from richter.severity import DEFAULT, POSITIVE, Recipe, fit_rows, snap
 from richter.severity._disjoint_intervals import Recount, Slopes, count_disjoint, fit_slopes, matched_pairs
 from richter.severity._grid import TOP, level_index
 from richter.severity._severity_kernels import CODES, fit_selected

@@ -45,6 +45,7 @@ import sem_ece_convergence
 import tail_traps
 import tax_formulas
 from errorquake_mechanisms import mechanisms_by_severity
+from errorquake_scores import Scores
 from tail_generators import draw_gpd, draw_pair, draw_severities
 from tail_power import simulate_criteria
 from tax_simulations import SIMULATIONS, Simulation
@@ -421,10 +422,10 @@ def s1() -> str:
 
 
 @functools.cache
-def _scores() -> sev.Scores:
+def _scores() -> Scores:
     wide = pl.read_csv(scores()).pivot(on="condition", index="item", values="severity")
     names = tuple(c for c in wide.columns if c != "item")
-    return sev.Scores(items=tuple(wide["item"]), conditions=names, severity=wide.select(names).to_numpy().astype(float))
+    return Scores(items=tuple(wide["item"]), conditions=names, severity=wide.select(names).to_numpy().astype(float))
 
 
 @row

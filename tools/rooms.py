@@ -18,7 +18,7 @@ BUDGETS = {
     "studies": (("audit", "ratings"), 4_500),
     "show": (("report", "words", "notebook"), 8_000),
     "store, texts, models, records, cli, plugins": (
-        ("store", "engine", "texts", "models", "records", "cli", "plugins", "trajectories", ""), 10_700
+        ("store", "engine", "texts", "models", "records", "cli", "plugins", ""), 10_700
     ),
     "richter_audit": ((), 15_500),
 }  # fmt: skip

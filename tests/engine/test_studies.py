@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from errorquake_judges import hierarchical_bootstrap
+from errorquake_scores import Scores
 from helpers.ray_cluster import RayCluster
 from helpers.simulated import simulated_run
 from richter.audit import measure_run
 from richter.engine import RayEngine, open_engine
-from richter.severity import Scores
 from richter.stats import Mapper, in_threads, run_tasks
 from richter.tail import TailPlan, compare_conditions
 from tail_power import simulate_criteria, simulate_protocol

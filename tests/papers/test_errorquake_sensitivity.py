@@ -7,10 +7,11 @@ import pytest
 from errorquake_mechanisms import couple, mechanisms_by_severity, mechanisms_by_size, severity_band, size_class
 from errorquake_prediction import conditional_information, resolution_bound
 from errorquake_robustness import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
+from errorquake_scores import Scores
 from richter.audit._severity_labels import mechanisms_named
 from richter.errors import InputError, TooFewErrors
 from richter.records import Rating
-from richter.severity import PAPER, Recipe, Scores
+from richter.severity import PAPER, Recipe
 from severity.studies_by_hand import simulated_scores
 
 

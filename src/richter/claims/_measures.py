@@ -145,7 +145,6 @@ _POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "de
 _SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "default_margin": 0.1, "source": "severity"}
 _ASKED: dict[str, Any] = {"gateable": True, "sequential": True}
 _AMOUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "is_cost": True, "gateable": True}
-_COUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "gateable": True, "digits": 2}
 
 
 def _row(name: str, kind: Kind, better: Better, words: str, *shared: dict[str, Any], **own: Any) -> Metric:
@@ -232,8 +231,8 @@ METRICS: dict[str, Metric] = {
              column="steps", watched=True),
         _row("failed_calls", "real", "lower",
              "less often failing in its tool calls | more often failing in its tool calls "
-             "| equally often failing in their tool calls | failed tool calls per run", _COUNT, column="failed_calls",
-             watched=True),
+             "| equally often failing in their tool calls | failed tool calls per run", source="answer",
+             column="failed_calls", low=0.0, digits=2, gateable=True, watched=True),
     )
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, LabelNoise, Undefined
 from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
-from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables
 from richter.words import describe_ci
 
@@ -25,7 +25,7 @@ def label_agreement(file: str, level: float, reading: ReadOptions, json_path: st
     tables = read_tables(file, options=reading)
     trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)
-    report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
+    report = measure_agreement(source, rng=rng, file=str(Path(file)), level=level, **options)
     report = dataclasses.replace(report, trust=trust)
     out.print(f"Intervals are at {100 * level:.4g}%.")
     if trust is not None:

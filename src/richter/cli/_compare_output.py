@@ -4,7 +4,6 @@ import dataclasses
 import math
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +27,6 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.errors import without_passwords
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -102,7 +100,7 @@ def compare(
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
     data = NamedData(
-        again=" ".join([without_passwords(shlex.join(files)), *as_options(reading)]),
+        again=" ".join([shlex.join(files), *as_options(reading)]),
         names=shlex.join(names),
         options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
@@ -145,7 +143,7 @@ def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | 
     write_json(document, json_path, inputs=files)
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, sources=files):
         out.print(line, soft_wrap=True)
-    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
@@ -155,10 +153,10 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
         return ""
     reading = dataclasses.replace(reading, map={f: c for f, c in reading.map.items() if f != "condition"})
     again, place = (
-        [*(without_passwords(shlex.quote(f)) for f in files), *as_options(reading)],
+        [*(shlex.quote(f) for f in files), *as_options(reading)],
         named_source(files[0])[1],
     )
-    if len(files) == 1 and isinstance(place, Path) and place.is_file():
+    if len(files) == 1 and place.is_file():
         frame = read_frame(place, text=True)
         again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"

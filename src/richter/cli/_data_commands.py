@@ -5,12 +5,11 @@ from pathlib import Path
 import click
 
 from richter.cli._options import READING, command, json_option, page_options
-from richter.store import run_place
 
 
 @command("_import_output:import_logs", reads=READING, name="import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
-@click.option("-o", "--output", "place", metavar="RUN", type=run_place, help="The run to make.")
+@click.option("-o", "--output", "place", metavar="RUN", type=Path, help="The run to make.")
 @click.option("--dry-run", is_flag=True, help="Say what the files are and what is wrong with them. Write nothing.")
 @click.option(
     "--kind",
@@ -44,7 +43,6 @@ def import_logs() -> None:
     help="Which of the run's tables.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
-@click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
 @click.option(
     "--billed",
     type=click.FloatRange(0),
@@ -53,20 +51,15 @@ def import_logs() -> None:
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 def export() -> None:
-    """Write records to a file, all the evidence to an archive, or results to a tracker.
+    """Write records to a file, or results to a tracker.
 
     Takes a run, or any files that `richter compare` takes.
-
-    The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
-    a SHA-256 of each file. The same run gives the same archive.
 
     \b
     Examples:
       richter export run1 -o answers.parquet
       richter export run1 --table ratings -o ratings.csv
-      richter export run1 --evidence run1.zip
       richter export results.xlsx -o results.parquet
-      richter export old.eval new.eval --evidence both.zip
       richter export run1 --mlflow audits
       richter export run1 --billed 0.12
 

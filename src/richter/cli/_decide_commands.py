@@ -124,7 +124,7 @@ def look() -> None:
 @click.option(
     "--baseline",
     metavar="FILE|RUN",
-    help="The old result to compare with: any source, evidence.zip, results.json.",
+    help="The old result to compare with: any source, or results.json.",
 )
 @click.option("--page", metavar="URL", default="", show_default=False, help="Link to the page, for the Markdown.")
 @click.option("--trust-reading", is_flag=True, help="Accept columns that Richter inferred (with --yes).")
@@ -231,7 +231,7 @@ def report() -> None:
 @level_option
 @json_option
 def watch() -> None:
-    """Did it get worse? Follow a model over a SERIES: a folder of runs, a database, files by date, or a table with
+    """Did it get worse? Follow a model over a SERIES: a folder of runs, files by date, or a table with
     dates.
 
     Look as often as you like: at most 5% of all series (1 - level) give a false alarm. --margin is the loss that
@@ -244,30 +244,24 @@ def watch() -> None:
       richter watch logs/2026-*.eval --condition new
       richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
       richter watch results.csv --date day         one table with dates
-      richter watch postgresql://host/evals --json watch.json
     """
 
 
 @command("_verify_output:verify", reads=READING)
-@click.argument("what", metavar="RESULTS|RUN|ARCHIVE|PLAN|RECEIPT")
+@click.argument("what", metavar="RESULTS|RUN|PLAN")
 @click.argument("evidence", nargs=-1)
-@click.option(
-    "--seals", "seals_path", metavar="FILE", help="Seals of a run that were kept: JSON, or an evidence archive."
-)
 @json_option
 def verify() -> None:
-    """Check that results follow from their data, and that a run, an archive or a plan is unchanged.
+    """Check that results follow from their data, that a run has its end, and that a plan is unchanged since its lock.
 
     Every claim of a results document is computed again from the data that you name after it. Without data only
-    consistency is checked. A plan is checked against its lock and its log, a receipt against its plan. Exit 0: all
-    follows. 1: something does not. 3: a plan was changed. 4: something was not computed again.
+    consistency is checked. Exit 0: all follows. 1: something does not. 3: a plan was changed. 4: something was not
+    computed again, or records of a run are missing or may be.
 
     \b
     Examples:
       richter compare grades.csv --json results.json && richter verify results.json grades.csv
       richter verify results.json run1
-      richter verify run1 --seals run1.zip
-      richter verify run1.zip
+      richter verify run1
       richter verify plan.toml
-      richter verify kept/plan.toml.receipt plan.toml
     """

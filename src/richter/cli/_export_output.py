@@ -9,8 +9,10 @@ import polars as pl
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_table
-from richter.store import Place, is_run, open_ledger, run_place
+from richter.records import printable
+from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
+from richter.words import describe_note
 
 
 def export(
@@ -18,23 +20,22 @@ def export(
     output: Path | None,
     table: str,
     force: bool,
-    evidence: Path | None,
     billed: float | None,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
-    """Write records to a file, all the evidence to an archive, or results to a tracker."""
+    """Write records to a file, or results to a tracker."""
     if billed is not None:
         from richter.cli._run_output import settle
 
-        settle(run_place(sources[0]), billed)
+        settle(Path(sources[0]), billed)
         return
-    _check_ways(output, evidence, experiment, project, force=force)
+    _check_ways(output, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
-    source = run_place(sources[0])
+    source = Path(sources[0])
     say = console().print
     if output is not None:
         frame = _table_of(source, sources, table, reading)
@@ -43,41 +44,35 @@ def export(
         return
     if plain:
         source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
-    if evidence is not None:
-        from richter.cli._view_output import save_evidence
+    from richter.plugins.trackers import log_to_mlflow, log_to_wandb
 
-        save_evidence(source, evidence)
-        say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
-    else:
-        from richter.plugins.trackers import log_to_mlflow, log_to_wandb
-
-        made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
-        say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+    made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
+    say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
 
 
 def _check_ways(
     output: Path | None,
-    evidence: Path | None,
     experiment: str | None,
     project: str | None,
     *,
     force: bool,
 ) -> None:
     """Refuse anything but one way to export, and a file that exists."""
-    ways = {"-o": output, "--evidence": evidence, "--mlflow": experiment, "--wandb": project}
+    ways = {"-o": output, "--mlflow": experiment, "--wandb": project}
     chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --evidence, --mlflow and --wandb.")
-    target = output or evidence
-    if target is not None and target.exists() and not force:
-        raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+        raise click.UsageError("Give one of -o, --mlflow and --wandb.")
+    if output is not None and output.exists() and not force:
+        raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
 
 
-def _table_of(source: Place, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
+def _table_of(source: Path, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
     """A table of a run's ledger, or of files."""
     if not is_run(source):
         return _of_tables(read_tables(*sources, options=reading), table)
     with open_ledger(source) as ledger:
+        if lost := ledger.describe_lost_end():
+            console().print(describe_note(printable(lost)), soft_wrap=True)
         return graded_answers(ledger, tables_of(ledger, reading)) if table == "answers" else EXPORTS[table](ledger)
 
 

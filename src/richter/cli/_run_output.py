@@ -4,6 +4,7 @@ import dataclasses
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,25 +12,13 @@ from rich.console import Console
 from richter.cli._io import cells, console, grid, money, publish, write_json
 from richter.errors import RichterError
 from richter.records import Condition, Item, counted, printable
-from richter.store import (
-    DatabaseRun,
-    Ledger,
-    Place,
-    Spent,
-    Unsettled,
-    find_runs,
-    is_run,
-    open_ledger,
-    settle_run,
-    unsettled_run,
-)
-from richter.store._place import DEFAULT_NAME
+from richter.store import Ledger, Spent, Unsettled, find_runs, is_run, open_ledger, settle_run, unsettled_run
 
 SHOWN = 5  # answers of a condition, and failed calls
 
 
-def list_runs(places: Sequence[Place], json_path: str | None) -> None:
-    """List the runs of folders or a database, or show what is in the only one."""
+def list_runs(places: Sequence[Path], json_path: str | None) -> None:
+    """List the runs of folders, or show what is in the only one."""
     if len(places) == 1 and not _holds_runs(places[0]):
         _show_run(places[0], json_path)
     else:
@@ -37,14 +26,12 @@ def list_runs(places: Sequence[Place], json_path: str | None) -> None:
         _print_rows(found, json_path)
 
 
-def _holds_runs(place: Place) -> bool:
-    """Whether a place is a folder of runs, or a database of several whose address names none of them."""
-    if isinstance(place, DatabaseRun):
-        return place.name == DEFAULT_NAME and [run.name for run in find_runs(place)] != [DEFAULT_NAME]
+def _holds_runs(place: Path) -> bool:
+    """Whether a place is a folder of runs."""
     return place.is_dir() and not is_run(place)
 
 
-def _print_rows(places: Sequence[Place], json_path: str | None) -> None:
+def _print_rows(places: Sequence[Path], json_path: str | None) -> None:
     """Print and write a row for each run."""
     rows: list[dict[str, Any]] = []
     told = []
@@ -81,7 +68,7 @@ class _Contents:
     failed: list[dict[str, object]] = dataclasses.field(default_factory=list)
 
 
-def _read_contents(place: Place, ledger: Ledger) -> _Contents:
+def _read_contents(place: Path, ledger: Ledger) -> _Contents:
     """What a ledger holds, with some answers of every condition."""
     conditions = ledger.conditions()
     contents = _Contents(
@@ -90,7 +77,7 @@ def _read_contents(place: Place, ledger: Ledger) -> _Contents:
         spent=ledger.spent(),
         unsettled=unsettled_run(place),
         suspects=ledger.note("suspects"),
-        notes=(ledger.note("servers") or {}).get("said", []),
+        notes=[*filter(None, [ledger.describe_lost_end()]), *(ledger.note("servers") or {}).get("said", [])],
         raters=Counter((r.kind, r.rater) for r in ledger.ratings()),
         answers={c.name: [] for c in conditions},
         counts={c.name: {"answers": 0, "truncated": 0, "failed": 0} for c in conditions},
@@ -109,7 +96,7 @@ def _read_contents(place: Place, ledger: Ledger) -> _Contents:
     return contents
 
 
-def _show_run(place: Place, json_path: str | None) -> None:
+def _show_run(place: Path, json_path: str | None) -> None:
     """Print and write what a run holds: conditions, counts, cost, and some answers."""
     with open_ledger(place) as ledger:
         found = _read_contents(place, ledger)
@@ -176,7 +163,7 @@ def _print_answers(out: Console, name: str, answers: list[dict[str, object]], it
         out.print(f"    answer:    {printable(str(row['answer']), limit=200)}")
 
 
-def settle(place: Place, billed: float) -> None:
+def settle(place: Path, billed: float) -> None:
     """Settle calls without an answer in a run and its parts at what was billed for them, and print it."""
     found = settle_run(place, billed_usd=billed)
     out = console()

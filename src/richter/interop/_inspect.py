@@ -275,7 +275,7 @@ def _count_steps(found: _InspectSample) -> tuple[int | None, int | None]:
     messages = [m for m in decode(found.messages, list[Any]) if isinstance(m, Mapping)]
     own = [m for m in messages if m.get("role") == "assistant"]
     written = sum(bool(log.flat_text(m.get("content"))) or not m.get("tool_calls") for m in own)
-    calls = sum(len(found) for m in own if isinstance(found := m.get("tool_calls"), list))
+    calls = sum(len(given) for m in own if isinstance(given := m.get("tool_calls"), list))
     return written + calls, sum(bool(m.get("error")) for m in messages if m.get("role") == "tool")
 
 

@@ -90,8 +90,6 @@ class _Contents:
 def _read_source(source: str | Path, contents: _Contents, options: LogOptions) -> None:
     """Add the logs of a file or folder to the contents."""
     name, path = named_source(source)
-    if not isinstance(path, Path):
-        raise InputError(f"{path} is a run, not a log.", remedy="Give the files that another tool wrote.")
     files, n_empty = _files(path)
     contents.not_logs += n_empty
     for file in files:

@@ -11,7 +11,6 @@ import msgspec
 from richter.errors import InputError
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
-from richter.interop._garak import read_garak
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
@@ -30,7 +29,6 @@ from richter.interop._safe import (
     refuse_unsafe,
 )
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
-from richter.store import Place
 
 __all__ = ["ToolTable", "is_log", "tool_table"]
 
@@ -179,12 +177,6 @@ FORMATS: tuple[Format, ...] = (
         read=read_openai_evals,
     ),
     Format(
-        name="garak report",
-        shapes=("lines",),
-        matches=lambda seen: bytes(seen.names.get("entry_type", b"")) == b'"start_run setup"',
-        read=read_garak,
-    ),
-    Format(
         name="Great Expectations result",
         shapes=("object",),
         matches=_has("success", "expectation_config", "result"),
@@ -271,9 +263,9 @@ def _json_look(path: Path) -> Look | None:
     return Look(path=path, shape="array", names=record)
 
 
-def is_log(path: Place) -> bool:
+def is_log(path: Path) -> bool:
     """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
+    return path.is_file() and recognise(path) is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,10 +308,6 @@ TOOL_TABLES = (
         grades={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
     ),
     ToolTable(name="MLflow", has=("inputs", "outputs"), places={"item": ("inputs",), "score": (".*/score",)}),
-    ToolTable(
-        name="MLflow traces", has=("trace_id", "request", "response", "assessments"),
-        places={"item": ("request",), "score": ("(?!expected|guidelines).*/value",)},
-    ),
     ToolTable(
         name="Pydantic Evals", has=("cases.name", "cases.inputs"),
         places={"item": (r"cases\.name",), "score": (r"cases\.assertions\..*\.value", r"cases\.scores\..*\.value")},

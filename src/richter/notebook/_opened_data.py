@@ -42,7 +42,7 @@ from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import CalibrationResult, Claims, Comparison, GateResult, SeverityResult
 from richter.records import DEFAULT_LEVEL, Better, Claim, RatingKind, picture
 from richter.report import write_report
-from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, read_tables
 
 __all__ = ["Data", "Run", "open_run"]
@@ -70,7 +70,7 @@ def open_run(
 ) -> "Run":
     """Open data, to put several questions to them: each is read once.
 
-    Data are paths of tables, other tools' logs or runs (or postgresql://...), polars or pandas frames, or a mapping of
+    Data are paths of tables, other tools' logs or runs, polars or pandas frames, or a mapping of
     names to any of these or to arrays of scores. The options say what a table leaves open: `map` names the column of a
     field (`{"score": "quality"}`), `scale` the range of a score, `better` which end of it is good, `grade` what a word
     counts as, `wide` the columns that are conditions, `as_severity` the scores that are right and worst, `ratings`
@@ -160,7 +160,7 @@ class Run:
 
     def __init__(self, *sources: Source, options: ReadOptions) -> None:
         self.sources, self.options = sources, options
-        self.place: Place | None = None
+        self.place: Path | None = None
         if not sources:
             raise InputError("No data are given.", remedy="Give a path, a frame, or a mapping of names to scores.")
         for source in sources:
@@ -170,7 +170,7 @@ class Run:
         """Refuse what cannot be read, before it is needed."""
         if is_frame(source):
             return
-        if not isinstance(source, str | Path | DatabaseRun):
+        if not isinstance(source, str | Path):
             remedy = "Give a path, or make a frame of it: polars.DataFrame(rows)."
             if hasattr(source, "__array__"):
                 remedy = (
@@ -178,7 +178,7 @@ class Run:
                 )
             raise InputError(f"A {type(source).__name__} is not a run, a file or a frame.", remedy=remedy)
         _, place = named_source(source)
-        if isinstance(place, Path) and not place.exists():
+        if not place.exists():
             raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
         if is_run(place):
             open_ledger(place).close()  # says now that it is no run

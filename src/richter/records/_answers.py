@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from richter.records._plain import Result
 
 __all__ = [
+    "LOST_END",
     "OPTIONS_SHARE_SOURCE",
     "OPTIONS_SOURCE",
     "SAMPLE_NOTE",
@@ -27,6 +28,7 @@ __all__ = [
 OPTIONS_SOURCE = "options"  # confidences that are the chosen option's share of the options' probability
 OPTIONS_SHARE_SOURCE = "options: share of mass"  # beside them: the share of all probability that the options have
 RatingKind = Literal["human", "judge", "rule"]
+LOST_END = "lost end"  # the kind of the note that records of a run are missing, or may be
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 

@@ -1,14 +1,13 @@
 """The ledger's tables."""
 
-import re
+import functools
+from typing import Literal, NamedTuple
 
 from richter.errors import LedgerError, LedgerNewer
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
-
-NEWEST = 10  # the version of these tables: PRAGMA user_version; in PostgreSQL the newest row of `migrations`
-TABLES_SQL = """
-    CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at REAL NOT NULL);
+VERSION = 10  # of the tables (PRAGMA user_version)
+SCHEMA = """
     CREATE TABLE items (id TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL);
     CREATE TABLE conditions (name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL);
     -- one row per answer that was paid for; the key is a hash of model, messages, decoding and draw
@@ -99,26 +98,18 @@ TABLES_SQL = """
         value REAL NOT NULL,
         PRIMARY KEY (condition, item, draw, source)
     ) WITHOUT ROWID;
-    -- the processes that write or have written a run in a database; a folder has one writer and leaves them empty
-    CREATE TABLE workers (
+    -- the sessions that wrote the ledger, each with what it spent, or held for what was in flight when it ended
+    CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
-        name TEXT NOT NULL,            -- machine and process, for people
-        started_at REAL NOT NULL,
-        expires_at REAL NOT NULL,      -- not heard of since: dead
-        batch INTEGER NOT NULL,        -- the last group of records it committed
-        calls INTEGER NOT NULL,        -- spent, or held for what is in flight; of a dead worker, the most it cost
+        calls INTEGER NOT NULL,
         tokens INTEGER NOT NULL,
-        money_usd REAL NOT NULL,
-        in_flight INTEGER NOT NULL
+        money_usd REAL NOT NULL
     ) WITHOUT ROWID;
-    -- the calls that a worker is making, so that no other makes them too
-    CREATE TABLE claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL REFERENCES workers (id)) WITHOUT ROWID;
-    CREATE INDEX claims_worker ON claims (worker);
     CREATE INDEX failures_key ON failures (key) WHERE given_up;
     -- what went out and is not settled, at the most it can cost: it counts as spent
     CREATE TABLE attempts (
         id TEXT PRIMARY KEY,
-        worker TEXT NOT NULL REFERENCES workers (id),
+        session TEXT NOT NULL REFERENCES sessions (id),
         key TEXT NOT NULL,
         model TEXT NOT NULL,
         tokens INTEGER NOT NULL,
@@ -127,47 +118,71 @@ TABLES_SQL = """
     ) WITHOUT ROWID;
     -- replies as they came, where they could not be kept as they are
     CREATE TABLE aside (key TEXT NOT NULL, body BLOB NOT NULL, created_at REAL NOT NULL);
-    -- the hash of each record, committed with it
-    CREATE TABLE hashes (
-        part TEXT NOT NULL,       -- the record's table
-        record TEXT NOT NULL,     -- JSON: its key; the hash where it has none
-        hash TEXT NOT NULL,
-        copies INTEGER NOT NULL,  -- how often it stands there, where it has no key
-        PRIMARY KEY (part, record)
-    ) WITHOUT ROWID;
-    -- one row: how many commits added records; `ledger.head` beside a file says it too
-    CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+    -- one row: how many commits added records, and how many rows they added to the tables that only grow;
+    -- `ledger.head` beside the file has the number of commits too
+    CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, records INTEGER NOT NULL);
 """
 
-# How PostgreSQL's tables differ, and why.
-POSTGRES = (
-    (r"\bgiven_up INTEGER\b", "given_up BOOLEAN"),  # it has no number that is true
-    (r"\bINTEGER\b", "BIGINT"),  # SQLite's are of 8 bytes, as Python's counts may need
-    (r"\bREAL\b", "DOUBLE PRECISION"),  # its REAL has 4 bytes
-    (r"\bBLOB\b", "BYTEA"),
-    (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # ordered by bytes, as in SQLite, whatever the database's language
-    (r"\) WITHOUT ROWID", ")"),  # it has nothing of the kind
-)
-CLOCK = """
-    CREATE FUNCTION clock() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE AS
-    'SELECT CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)'
-"""
-MARK = "a Richter ledger"  # PostgreSQL's comment on the table `migrations`, as APPLICATION_ID is SQLite's
+
+class Table(NamedTuple):
+    """A table of records: its columns, those of its key, and which record wins."""
+
+    columns: str
+    key: str = ""  # none: the same row may stand there twice
+    repeated: Literal["refuse", "ignore", "replace"] = "refuse"  # what a further record of the same key does
 
 
-def for_postgres(script: str) -> str:
-    """The tables as PostgreSQL reads them."""
-    for pattern, replacement in POSTGRES:
-        script = re.sub(pattern, replacement, script)
-    return script
+TABLES = {
+    "items": Table("id position body", "id"),
+    "conditions": Table("name position body", "name"),
+    "calls": Table(
+        "key model request text finish tokens logprobs tokens_in tokens_out money_usd latency_s created_at",
+        "key",
+        "ignore",
+    ),
+    "answers": Table("item condition draw call", "condition item draw", "ignore"),
+    "failures": Table("key model item condition draw error given_up created_at tokens money_usd"),
+    "ratings": Table(
+        "item condition draw rater kind severity mechanism reason started_at ended_at",
+        "condition item draw rater",
+        "replace",
+    ),
+    "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", "replace"),
+    "confidences": Table("item condition draw source value", "condition item draw source", "replace"),
+    "picks": Table("paragraph step position design", "paragraph"),
+    "retrievals": Table("source target", "source target"),
+    "sample": Table("place paragraph", "place"),
+    "notes": Table("name body", "name", "replace"),
+}
+COLUMNS = {name: table.columns.split() for name, table in TABLES.items()}
+GROWING = tuple(name for name, table in TABLES.items() if table.repeated != "replace")
 
 
-def check_version(name: str, version: int, *, writable: bool) -> None:
-    """Refuse a ledger whose tables are not of this version."""
-    if version > NEWEST:
+@functools.cache
+def insert(table: str) -> str:
+    """The SQL that adds a record to a table."""
+    columns, key = COLUMNS[table], TABLES[table].key.split()
+    sql = f"INSERT INTO {table} VALUES ({', '.join(f'?{k + 1}' for k in range(len(columns)))})"  # noqa: S608  (constants)
+    if TABLES[table].repeated == "ignore":
+        return f"{sql} ON CONFLICT DO NOTHING"
+    if TABLES[table].repeated == "replace":
+        new = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
+        return f"{sql} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {new}"
+    return sql
+
+
+def select(table: str, where: str) -> str:
+    """The SQL for the records of a table that fulfil a condition, in the order of its key."""
+    order = ", ".join(TABLES[table].key.split())
+    return f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608  (constants)
+
+
+def check_version(name: str, version: int) -> None:
+    """Refuse a ledger of another version of Richter."""
+    if version > VERSION:
         raise LedgerNewer(
-            f"{name} has schema {version}; this Richter knows {NEWEST}.",
+            f"{name} has schema {version}; this Richter knows {VERSION}.",
             remedy="Upgrade Richter: pip install -U richter.",
         )
-    if 0 < version < NEWEST or (version == 0 and not writable):
-        raise LedgerError(f"{name} has schema {version}; this Richter reads {NEWEST}.", remedy="Use another run.")
+    if version < VERSION:
+        raise LedgerError(f"{name} has schema {version}; this Richter knows {VERSION}.", remedy="Use another run.")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
-from richter.errors import ReadingProposed, without_passwords
+from richter.errors import ReadingProposed
 from richter.records import printable
 from richter.tables._tables import Dataset, ReadOptions
 from richter.tables._words import brief, map_option, wide_option
@@ -124,7 +124,7 @@ def name_again(dataset: Dataset) -> str:
         return ""
     names = {place: name for name, place in dataset.named_places.items()}
     given = [f"{names[place]}={place}" if place in names else str(place) for place in dataset.places]
-    return " ".join([*(without_passwords(shlex.quote(text)) for text in given), *as_options(dataset.options)])
+    return " ".join([*(shlex.quote(text) for text in given), *as_options(dataset.options)])
 
 
 def _grade_words(grade: Mapping[str, float | None]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -18,11 +19,9 @@ from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.records import Better, Item, Note, Rating, RatingKind, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
-from richter.store import Place
 from richter.tables._words import USUAL_ENDS
 
 if TYPE_CHECKING:
-    from richter.severity import Scores
     from richter.tables._reading import Reading
 
 __all__ = [
@@ -33,6 +32,7 @@ __all__ = [
     "Dataset",
     "RatingsFile",
     "ReadOptions",
+    "SeverityScores",
     "chance_of",
     "is_label_sample",
     "item_codes",
@@ -136,8 +136,8 @@ class Dataset:
     graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
-    places: tuple[Place, ...] = ()
-    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    places: tuple[Path, ...] = ()
+    named_places: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
@@ -602,10 +602,18 @@ def _of_items(first: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-def severity_scores(tables: Dataset) -> "Scores":
-    """The severities of first draws as items x conditions, with groups, domains, tiers and all raters' own scores."""
-    from richter.severity import Scores  # here, since it loads numba, which other tables need not wait for
+class SeverityScores(NamedTuple):
+    """Severities of items (rows) under conditions (columns), NaN where not rated; each item's domain and tier."""
 
+    items: tuple[str, ...]
+    conditions: tuple[str, ...]
+    severity: Floats
+    domain: NDArray[np.str_] | None
+    tier: Ints | None
+
+
+def severity_scores(tables: Dataset) -> SeverityScores:
+    """The severities of first draws as items x conditions, with the items' domains and tiers."""
     found = severity_of(tables).filter(pl.col("draw") == 0)
     if found.is_empty():
         ends = "RIGHT:WORST"
@@ -619,56 +627,24 @@ def severity_scores(tables: Dataset) -> "Scores":
         )
     items = tuple(found["item"].unique().sort().to_list())
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
-    shape = (len(items), len(conditions))
-
-    def place(frame: pl.DataFrame) -> tuple[Indices, Indices]:
-        return tuple(  # type: ignore[return-value]
-            frame[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-            for name, order in (("item", items), ("condition", conditions))
-        )
-
-    def grid(frame: pl.DataFrame, column: str) -> Floats:
-        out = np.full(shape, np.nan)
-        out[place(frame)] = frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return out
-
+    row, column = (
+        found[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
+        for name, order in (("item", items), ("condition", conditions))
+    )
+    severity = np.full((len(items), len(conditions)), np.nan)
+    severity[row, column] = found["severity"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     first = tables.answers.filter(pl.col("draw") == 0).join(found, on=KEY, how="semi", maintain_order="left")
     of_item = pl.DataFrame({"item": items}).join(
         first.unique("item", keep="first"), on="item", how="left", maintain_order="left"
     )
-    judges, judge_names = _judges(tables, items, conditions, place)
-    group = of_item["group"]
     domain = of_item["domain"]
-    return Scores(
+    return SeverityScores(
         items=items,
         conditions=conditions,
-        severity=grid(found, "severity"),
+        severity=severity,
         domain=None if domain.null_count() == len(domain) else domain.fill_null("").to_numpy().astype(np.str_),
         tier=_tiers(of_item["tier"], tables.name),
-        judges=judges,
-        judge_names=judge_names,
-        groups=None if group.null_count() == len(group) else _codes(group, of_item["item"]),
-        length=grid(first, "tokens_out") if first["tokens_out"].null_count() < len(first) else None,
     )
-
-
-def _judges(
-    tables: Dataset, items: tuple[str, ...], conditions: tuple[str, ...], place: Any
-) -> tuple[Floats | None, NDArray[np.str_] | None]:
-    kind = "judge" if tables.counting == "given" else tables.counting
-    rows = tables.ratings.filter(
-        pl.col("kind") == (kind or ""), pl.col("draw") == 0, pl.col("item").is_in(list(items))
-    ).with_columns(pl.int_range(pl.len()).over(KEY).alias("place"))
-    if not (rows["place"] > 0).any():
-        return None, None
-    raters = rows["place"].n_unique()
-    shape = (raters, len(items), len(conditions))
-    scores, names = np.full(shape, np.nan), np.full(shape, "", dtype=object)
-    for k in range(raters):
-        own = rows.filter(pl.col("place") == k)
-        scores[k][place(own)] = own["severity"].fill_null(float("nan")).to_numpy()
-        names[k][place(own)] = own["rater"].to_numpy()
-    return scores, names.astype(np.str_)
 
 
 def _codes(group: pl.Series, item: pl.Series) -> Indices:

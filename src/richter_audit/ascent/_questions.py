@@ -13,7 +13,7 @@ from richter.errors import BudgetExhausted, ModelError, TooFewErrors
 from richter.models import Price, price_of
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
-from richter.store import Call, Spent, has_ledger, open_ledger
+from richter.store import Call, Spent, is_run, open_ledger
 from richter_audit.ascent._question_prompts import (
     CHECK,
     GENERATION,
@@ -264,7 +264,7 @@ def confirm_questions(base: KnowledgeBase, n: int, *, rng: np.random.Generator) 
 def read_key_check(folder: str | Path, *, level: float = 0.95) -> KeyCheck | None:
     """What people said of the keys of the base in a folder; None where nobody has."""
     run = Path(folder) / CONFIRM
-    if not run.is_dir() or not has_ledger(run):
+    if not run.is_dir() or not is_run(run):
         return None
     with open_ledger(run) as ledger:
         severities: dict[str, list[float]] = {}

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from richter.cli._options import command, engine_options, json_option, level_option, one_of, seed_option
-from richter.store import run_place
 from richter_audit.cli._call_options import call_options
 from richter_audit.cli._staged_command import StagedCommand
 
@@ -104,8 +103,8 @@ def index() -> None:
 
 
 @command("_retest_output:retest")
-@click.argument("out_run", metavar="OUT", type=run_place)
-@click.argument("runs", nargs=-1, required=True, type=run_place, metavar="RUN ..")
+@click.argument("out_run", metavar="OUT", type=Path)
+@click.argument("runs", nargs=-1, required=True, type=Path, metavar="RUN ..")
 @click.option(
     "--kind",
     type=click.Choice(["open", "context", "cross", "explain"]),
@@ -139,7 +138,7 @@ def retest() -> None:
 
 
 @command("_search_export_output:label")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("--n", type=click.IntRange(0), default=30, help="Surviving keys to draw at random beside doubtful ones.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
 @seed_option
@@ -174,7 +173,7 @@ def label() -> None:
         "dry-run",
     ),
 )
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("--model", required=True, help="The model to test.")
 @click.option(
     "--kb",
@@ -256,7 +255,7 @@ def search() -> None:
 
 
 @command("_search_show_output:search_show")
-@click.argument("runs", nargs=-1, required=True, type=run_place, metavar="RUN ..")
+@click.argument("runs", nargs=-1, required=True, type=Path, metavar="RUN ..")
 @click.option(
     "--kb", "base_path", type=click.Path(path_type=Path), help="The base that was searched, if it lies elsewhere now."
 )
@@ -282,7 +281,7 @@ def search_show() -> None:
 
 
 @command("_search_export_output:search_export")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file or folder to write.")
 @click.option("--to", type=click.Choice(["items", "promptfoo", "inspect", "pytest"]), default="items", help="For whom.")
 @click.option(

@@ -1,7 +1,6 @@
 """Judge a run's answers: by rules, by a panel of models, or both; and say what the ratings are worth."""
 
 import dataclasses
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,7 +26,7 @@ from richter.ratings import (
     tabulate,
 )
 from richter.records import Answer, Condition, Item, Rating, Result
-from richter.store import Ledger, RunLike, open_ledger, run_folder
+from richter.store import Ledger, RunLike, open_ledger
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import (
     REPLY_TOKENS,
@@ -153,7 +152,7 @@ def judge_run(
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter audit --only ask` on it first.")
         if rules:
-            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
+            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, Path(run), gazetteer))))
         if judges:
             wanted = [a for a in answers if a.condition in audited and (items is None or a.item in items)]
             chosen = _spread(with_text(wanted, ledger.name), limit)
@@ -271,9 +270,7 @@ def _ask_panel(
     local = [judge for judge in judges if resolve(judge.model).backend == "local"]
     needed = (_tokens_needed(items[a.item], a, local) for a, _ in dealt) if local else ()
     kept = _RatingsKept(ledger)
-    # processes that share the run begin in different places, so that they do not wait for the same answers
-    begin = random.randrange(len(dealt)) if ledger.is_shared else 0
-    queue = iter([*dealt[begin:], *dealt[:begin]])
+    queue = iter(dealt)
 
     async def panel(asker: Asker, models: Mapping[str, Model]) -> None:
         started, done = time.monotonic(), 0

@@ -119,7 +119,7 @@
     if (!(await unpack())) return;
     const { condition, other, severity, ...rest } = detail;
     const none = Object.fromEntries(KNOWN.map((key) => [key, undefined]));
-    await view.set({ ...none, run: undefined, show: detail.show || (other ? "" : severity ? "all" : ""), search: "", first: condition, second: other || "", severity: severity ? Math.floor(severity) : undefined, ...rest });
+    await view.set({ ...none, show: detail.show || (other ? "" : severity ? "all" : ""), search: "", first: condition, second: other || "", severity: severity ? Math.floor(severity) : undefined, ...rest });
     $("evidence").scrollIntoView();
     view.focusItem(0);
   };

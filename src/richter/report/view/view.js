@@ -43,7 +43,7 @@ function place(...steps) {
 }
 
 /* the pages of one run, the same on each of them */
-const EXPORTS = { "Report (HTML)": "report.html", "Evidence (zip)": "evidence.zip", "Results (JSON)": "results.json", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv" };
+const EXPORTS = { "Report (HTML)": "report.html", "Results (JSON)": "results.json", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv" };
 function tabs(run, current) {
   const files = Object.entries(EXPORTS).map(([word, file]) => make("li", null, {}, link(word, `/runs/${run}/export/${file}`)));
   const menu = make("details", null, { class: "menu" }, make("summary", "Export"), make("ul", null, {}, ...files));
