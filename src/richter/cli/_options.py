@@ -182,7 +182,6 @@ level_option = click.option(
     help="Confidence level of intervals and verdicts.",
 )
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 page_options = add_options(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. By default a free one."),
     click.option("--no-browser", is_flag=True, help="Only print the address."),

@@ -12,7 +12,6 @@ from richter.cli._options import (
     level_option,
     margin_option,
     parse_share,
-    power_option,
     seed_option,
 )
 
@@ -56,7 +55,7 @@ from richter.cli._options import (
 @click.option("--below", type=parse_share, metavar="1%", help="Show an error rate to be below this.")
 @click.option("--errors", type=click.IntRange(min=0), default=0, help="With --below: errors allowed.")
 @cluster_options
-@power_option
+@click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 @level_option
 @json_option
 def size() -> None:
