@@ -28,11 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # simulations that other pages use too
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # the simulated search of the tests
 
 import ascent_simulated as sim
-import written_bench
-
 import errorquake
 import errorquake_robustness as robust
 import richter.calibration as cal
@@ -44,6 +42,7 @@ import richter_audit.judge as judge
 import sem_ece_convergence
 import tail_traps
 import tax_formulas
+import written_bench
 from errorquake_mechanisms import mechanisms_by_severity
 from errorquake_scores import Scores
 from tail_generators import draw_gpd, draw_pair, draw_severities
@@ -798,7 +797,7 @@ GPQA,Claude 3.5 Sonnet,0.593,198
 @row
 def leaderboard() -> str:
     (WORK / "published.csv").write_text(PUBLISHED)
-    found = richter("size", "published", WORK / "published.csv")
+    found = richter("size", "--published", WORK / "published.csv")
     told = ", ".join(f"{b['name']} {b['shown']} of {b['pairs']}" for b in found["benchmarks"])
     below = sum(b["below"] for b in found["benchmarks"])
     return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"

@@ -33,6 +33,7 @@ BLANKED = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"\b\d+(\.\d+)? (s|seconds|MB|KB)\b"), "MEASURED"),
 )
+PROGRESS = re.compile(r"\w+: \d+ of \d+ tasks")  # shown where work takes long
 TEXTS = (".md", ".xml", ".csv", ".toml")
 
 
@@ -111,7 +112,8 @@ def run_command(line: str, folder: Path) -> Iterator[str]:
         if text.startswith("{") and not name:
             yield from (f"json| {blanked(row, folder)}" for row in json_lines(json.loads(text)))
         else:
-            yield from (f"{name}{row}".rstrip() for row in blanked(text, folder).splitlines())
+            rows = (row for row in blanked(text, folder).splitlines() if not PROGRESS.match(row))
+            yield from (f"{name}{row}".rstrip() for row in rows)
     for path in sorted(folder.rglob("*")):
         if path.is_dir() or before.get(path) == path.stat().st_mtime_ns or path.suffix not in (".json", *TEXTS):
             continue

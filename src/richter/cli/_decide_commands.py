@@ -7,6 +7,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
     json_option,
     level_option,
@@ -53,7 +54,7 @@ tried_option = click.option(
 
 @command(
     "_compare_output:compare",
-    reads=READING,
+    reads=WEIGHING,
     vouches=True,
     shown=("margin", "on", "control", "by", "tried", "verbose", "level", "seed", "md", "json"),
 )
@@ -114,7 +115,7 @@ def look() -> None:
 
 @command(
     "_gate_output:gate",
-    reads=READING,
+    reads=WEIGHING,
     vouches=True,
     shown=("margin", "on", "baseline", "accept-judge", "require-locked", "level", "junit", "md", "history", "json"),
 )
@@ -168,7 +169,7 @@ def gate() -> None:
 
 @command(
     "_report_output:report",
-    reads=READING,
+    reads=WEIGHING,
     vouches=True,
     shown=("output", "md", "figures", "only", "plan", "on", "history", "margin", "redact", "force", "json"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from richter.cli._main import COMMANDS, CommandTable
-from richter.cli._options import CONFIRMING, READING, VOUCHING, DataCommand, ScreenCommand
+from richter.cli._options import CONFIRMING, VOUCHING, WEIGHING, DataCommand, ScreenCommand
 from richter.errors import InputError, MissingPart
 from richter.records import printable
 from richter.words import GLOSSARY, explain
@@ -36,10 +36,10 @@ def _describe_options(root: click.Context, commands: CommandTable, topic: str) -
     """The options that help screens only name: those for reading and vouching, and what else commands take."""
     formatter = root.make_formatter()
     if topic == "reading":
-        every = DataCommand("reading", callback=lambda **_: None, reads=READING, vouches=True)
+        every = DataCommand("reading", callback=lambda **_: None, reads=WEIGHING, vouches=True)
         every.complete()
         context = click.Context(every, parent=root)
-        for heading, names in (("How data are read", (*READING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
+        for heading, names in (("How data are read", (*WEIGHING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
             records = [p.get_help_record(context) for p in every.params if p.name in names]
             with formatter.section(heading):
                 formatter.write_dl([record for record in records if record is not None])

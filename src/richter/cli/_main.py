@@ -46,7 +46,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
     "size tail": ("._size_commands:size_tail", "Questions for a claim on tail shapes."),
-    "size published": ("._size_commands:size_published", "Do published scores differ?"),
     "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
     "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
     "search": ("", "Find where a model fails, under a budget; --only base builds what is searched."),
@@ -63,7 +62,7 @@ GROUPS = {
     "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
     "How bad are errors, and does the model know?": ("severity", "severity tail", "calibration", "watch"),
     "How much data does it take, and can I trust the labels?": (
-        "size calibration", "size tail", "size published", "label agreement", "label next",
+        "size calibration", "size tail", "label agreement", "label next",
         "plan new", "plan lock",
     ),
     "Where does it fail?": ("search", "search show", "search export", "bench"),

@@ -6,6 +6,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
     json_option,
     level_option,
@@ -18,7 +19,7 @@ from richter.cli._options import (
 
 @command(
     "_severity_output:severity",
-    reads=READING,
+    reads=WEIGHING,
     vouches=True,
     shown=("control", "on", "margin", "all", "human", "plan", "traffic", "require", "level", "seed", "json"),
 )

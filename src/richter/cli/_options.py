@@ -15,6 +15,7 @@ READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
     "layout",
 )  # fmt: skip
+WEIGHING = (*READING, "weight", "macro")  # of commands that compare
 CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")

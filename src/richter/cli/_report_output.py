@@ -61,6 +61,10 @@ def report(
     inputs = _inputs(run, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
     if stored is not None:
+        if reading.weight or reading.macro:
+            raise InputError(
+                "A results document is counted already.", remedy="Give the data, or leave out --weight and --macro."
+            )
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
         return

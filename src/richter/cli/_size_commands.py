@@ -6,6 +6,7 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     cluster_options,
     command,
     json_option,
@@ -18,14 +19,14 @@ from richter.cli._options import (
 
 @command(
     "_size_output:size",
-    reads=READING,
+    reads=WEIGHING,
     vouches=True,
     shown=(
         "margin",
         "discordance",
         "accuracy",
         "on",
-        "cost-item",
+        "published",
         "rate",
         "half-width",
         "below",
@@ -54,6 +55,9 @@ from richter.cli._options import (
 @click.option("--half-width", type=parse_share, metavar="2pt", help="With --rate: the interval wanted around it.")
 @click.option("--below", type=parse_share, metavar="1%", help="Show an error rate to be below this.")
 @click.option("--errors", type=click.IntRange(min=0), default=0, help="With --below: errors allowed.")
+@click.option(
+    "--published", metavar="TABLE", help="Instead: do published scores differ? Columns model, score, n, benchmark."
+)
 @cluster_options
 @click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 @level_option
@@ -75,6 +79,7 @@ def size() -> None:
       richter size --margin 1pt --discordance 0.12 --pairs 10
       richter size --rate 0.1 --half-width 2pt
       richter size --below 0.01 --errors 2
+      richter size --published leaderboard.csv              exit 4 if a pair is inconclusive
     """
 
 
@@ -158,24 +163,4 @@ def size_tail() -> None:
     Examples:
       richter size tail --delta-xi 0.1 --q 0.95
       richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
-    """
-
-
-@command("_size_output:size_published")
-@click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
-@click.option("--n", type=click.IntRange(min=1), help="Questions of the benchmark.")
-@click.option("--n-b", type=click.IntRange(min=1), help="Questions behind the second score, if others.")
-@click.option("--names", nargs=2, default=("A", "B"))
-@level_option
-@json_option
-def size_published() -> None:
-    """Do published scores differ, when the answers are not at hand? Exit 4 if a pair is inconclusive.
-
-    FILE is a table of them: `model`, `score` (0 to 1, or percentages), `n`, and `benchmark` where there are several.
-    All pairs within a benchmark are decided together, by Holm.
-
-    \b
-    Examples:
-      richter size published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
-      richter size published leaderboard.csv
     """
