@@ -606,7 +606,7 @@ def small_run() -> Path:
 
 @row
 def scorers() -> str:
-    found = richter("severity", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
+    found = richter("audit", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
                     "-o", WORK / "two.csv")["scorers"]  # fmt: skip
     claims = {name: r["claim"] for name, r in found.items()}
     return "SmolLM2, 40 answers: " + ", ".join(
@@ -618,9 +618,7 @@ def scorers() -> str:
 @row
 def probe() -> str:
     words = (
-        "severity",
-        "score",
-        "--probe",
+        "audit",
         small_run(),
         "--scorer",
         "nll",
@@ -778,7 +776,7 @@ def lipschitz() -> str:
 @row
 def self_evaluation() -> str:
     return "; ".join(
-        f"{name}: {richter('floors', 'data', grades(name))['self_evaluation'].split(':')[0]}"
+        f"{name}: {richter('size', 'calibration', grades(name))['self_evaluation'].split(':')[0]}"
         for name in ("arc", "truthfulqa")
     )
 
@@ -918,7 +916,7 @@ SIMULATED = "simulated testee, 20,000 paragraphs, base rate 10%"
 @row
 def knowledge_base() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found = richter("search", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
+        found = richter("search", "--only", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
     return f"{found['documents']} documents, {found['paragraphs']} paragraphs"
 
 
@@ -1039,10 +1037,9 @@ def predictor() -> str:
 def costs() -> str:
     with tempfile.TemporaryDirectory() as folder:
         kb = Path(folder) / "docs.kb"
-        richter("search", "base", ROOT / "docs", "-o", kb)
+        richter("search", "--only", "base", ROOT / "docs", "-o", kb)
         found = richter(
             "search",
-            "run",
             str(Path(folder) / "r"),
             "--model",
             "openai/gpt-4o",

@@ -363,7 +363,7 @@ def test_a_run_keeps_nothing_of_who_read_it(data: Path, tmp_path: Path) -> None:
     place = tmp_path / "run"
     assert run("import", data, "-o", place) == 0
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    for command in (["compare", place], ["run", place], ["report", place, "--json", tmp_path / "r.json"]):
+    for command in (["compare", place], ["view", place, "--list"], ["report", place, "--json", tmp_path / "r.json"]):
         assert run(*command) == 0
     after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {path.name for path in after} - {path.name for path in before} <= {"ledger.sqlite-shm", "ledger.sqlite-wal"}

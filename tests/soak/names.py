@@ -23,7 +23,7 @@ DECOYS = ("1", "a", "b", "x", "aa", "a1", "new1", "zz", "e", "HOME", "id")
 COMMANDS = {
     "compare": ("compare", "{}"), "gate": ("gate", "{}", "old", "new", "--margin", "5pt"),
     "report": ("report", "{}", "--force", "-o", "{out}/r.html"), "severity": ("severity", "{}"),
-    "calibration": ("calibration", "{}"), "size": ("size", "gap", "{}", "old", "new", "--margin", "5pt"),
+    "calibration": ("calibration", "{}"), "size": ("size", "{}", "old", "new", "--margin", "5pt"),
     "watch": ("watch", "{}", "--date", "date", "--condition", "new"),
     "tail": ("severity", "tail", "{}", "--q", "0.5", "--resamples", "200"),
     "import": ("import", "{}", "-o", "{out}/run"), "dry run": ("import", "{}", "--dry-run"),

@@ -13,12 +13,28 @@ from richter.cli._options import (
     level_option,
     margin_option,
     parse_share,
-    power_option,
     seed_option,
 )
 
 
-@command("_size_output:size", reads=WEIGHING, vouches=True)
+@command(
+    "_size_output:size",
+    reads=WEIGHING,
+    vouches=True,
+    shown=(
+        "margin",
+        "discordance",
+        "accuracy",
+        "on",
+        "published",
+        "rate",
+        "half-width",
+        "below",
+        "power",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(
@@ -43,7 +59,7 @@ from richter.cli._options import (
     "--published", metavar="TABLE", help="Instead: do published scores differ? Columns model, score, n, benchmark."
 )
 @cluster_options
-@power_option
+@click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 @level_option
 @json_option
 def size() -> None:
@@ -67,7 +83,23 @@ def size() -> None:
     """
 
 
-@command("_size_calibration_output:size_calibration", reads=READING)
+@command(
+    "_size_calibration_output:size_calibration",
+    reads=READING,
+    shown=(
+        "delta",
+        "error-rate",
+        "lipschitz",
+        "n",
+        "pipeline",
+        "groups",
+        "min-share",
+        "preset",
+        "phase",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN ..]")
 @click.option("--delta", type=parse_share, metavar="2pt", default=0.02, help="The calibration error to resolve.")
 @click.option("--error-rate", type=parse_share, metavar="5%", default=0.05, help="The error rate expected.")
@@ -75,7 +107,6 @@ def size() -> None:
     "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
 )
 @click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labels that there are: say what they resolve.")
-@click.option("--autocorrelation", type=float, help="Labels in sequence whose correlation at lag k is rho^k.")
 @cluster_options
 @click.option(
     "--pipeline", metavar="L1,L2,..", help="A Lipschitz constant for each stage of a pipeline; 'inf' for a jump."
@@ -95,7 +126,6 @@ def size() -> None:
     "--svg", "svg_folder", type=click.Path(path_type=Path), help="With --phase: write the figure to this folder."
 )
 @seed_option
-@power_option
 @level_option
 @json_option
 def size_calibration() -> None:
@@ -118,28 +148,19 @@ def size_calibration() -> None:
 
 @command("_size_output:size_tail")
 @click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
-@click.option("--true-xi", "true", type=float, help="The difference that is to be shown. By default 1.5 times that.")
 @click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
 @click.option("--xi", type=float, default=0.0, help="The shape expected.")
-@click.option("--alpha", type=float, default=0.05)
-@power_option
-@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
 @click.option("--conditions", type=click.IntRange(2), default=2, help="Models in the matrix of pairs.")
 @click.option("--usd-per-call", type=float, help="The price of one answer, to give the cost.")
-@click.option("--model", help="Or a model whose price is known, with --tokens.")
-@click.option(
-    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, of each call."
-)
 @json_option
 def size_tail() -> None:
     """How many questions does a claim need that two tail shapes differ?
 
-    All gates of `richter severity tail` that rest on the number of questions pass with the power that is asked for. G1
+    All gates of `richter severity tail` that rest on the number of questions pass with a power of 80%. G1
     and G2 (equal means and tail means within the plan's tolerances) rest on the scores: they are taken as passed.
 
     \b
     Examples:
       richter size tail --delta-xi 0.1 --q 0.95
-      richter size tail --delta-xi 0.1 --true-xi 0.2 --conditions 4 --usd-per-call 0.0004
-      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
+      richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
     """

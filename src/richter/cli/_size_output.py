@@ -16,9 +16,7 @@ from richter.audit import (
     size_from_pilot,
 )
 from richter.cli._io import COMMANDLINE, PLAIN, listing, publish, split_sources
-from richter.errors import InputError
 from richter.evidence import Policy
-from richter.models import price_of, read_prices
 from richter.records import counted, printable
 from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
@@ -144,22 +142,17 @@ def _print_lines(out: Console, lines: Sequence[str]) -> None:
         out.print(f"{'  ' * (k > 0)}{printable(line)}", highlight=False, soft_wrap=True)
 
 
+FLOOR = 500  # of exceedances, by G3
+
+
 def size_tail(
     delta: float,
-    true: float | None,
     usd_per_call: float | None,
-    model: str | None,
-    tokens: tuple[int, int],
     json_path: str | None,
     **asked: Any,
 ) -> None:
     """Items per condition for a claim that two tail shapes differ."""
-    if model is not None and usd_per_call is None:
-        price = price_of(model, read_prices())
-        if price is None:
-            raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
-        usd_per_call = price.cost(*tokens)
-    size = size_of_tail(delta, true=true, usd_per_call=usd_per_call, **asked)
+    size = size_of_tail(delta, usd_per_call=usd_per_call, **asked)
     out = publish(size, json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
@@ -172,11 +165,11 @@ def size_tail(
         "G3 to G5, P1 and P2; of these"
     )
     out.print(f"  {size.exceedances_z:>9,}  for G3: a z-test of {delta:g} (eq. 2; {size.items_z:,} items)")
-    out.print(f"  {size.exceedances_p1:>9,}  for disjoint intervals (P1) at {1 - asked['alpha']:.4g} alone")
+    out.print(f"  {size.exceedances_p1:>9,}  for disjoint intervals (P1) at {1 - size.alpha:.4g} alone")
     if size.pairs > 1:
-        level = 1 - asked["alpha"] / size.pairs
+        level = 1 - size.alpha / size.pairs
         out.print(f"  {size.exceedances_p1_family:>9,}  for them at the level {level:.4g} of {size.pairs} pairs")
-    out.print(f"  {asked['floor']:>9,}  for the floor")
+    out.print(f"  {FLOOR:>9,}  for the floor")
     family = "" if size.pairs == 1 else f" ({size.p1_chance_family:.0%} at the family-wise level)"
     out.print(
         f"  With eq. 2's exceedances alone the intervals come out disjoint in {size.p1_chance:.0%} of studies{family}."
