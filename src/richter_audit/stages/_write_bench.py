@@ -19,7 +19,7 @@ from richter.store import RunLike, Spent, open_ledger
 from richter.texts import embed, grade_answer, normalise
 from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.bench import cell_of, order_by_hash
-from richter_audit.bench._drafts import NO_SUCH
+from richter_audit.bench._facts_benchmark import NO_SUCH
 from richter_audit.bench._text_order import leaks
 from richter_audit.llm import Asker, CallOptions, Message, Model, check_models, replies, with_models
 
