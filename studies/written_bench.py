@@ -19,8 +19,8 @@ import numpy as np
 from simulated_server import SimulatedServer, uniform
 
 from richter.texts import embed
-from richter_audit.stages import BenchOrder, write_bench
-from richter_audit.stages._write_bench import ALIKE, TIERS
+from richter_audit.ascent import BenchOrder, write_bench
+from richter_audit.ascent._question_checker import ALIKE, TIERS
 
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FAULTS = (("wrong tier", 1 / 7), ("bad key", 0.1), ("duplicate", 0.1))
@@ -58,7 +58,7 @@ class Pair(SimulatedServer):
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
         return (
             self.compare(data)
-            if "first" in data
+            if "options" in data
             else self.read(data["question"], prompt.find("5: ") < prompt.find("1: "))
         )
 
@@ -110,8 +110,9 @@ class Pair(SimulatedServer):
     def compare(self, data):
         q = self.of[data["question"]]
         if uniform("compare", self.seed, q["text"]) < self.knows:
-            return json.dumps({"right": [place for place in ("first", "second") if data[place] == q["answer"]]})
-        return json.dumps({"right": [["first"], ["second"], []][int(3 * uniform("guess", self.seed, q["text"]))]})
+            options = data["options"].splitlines()
+            return json.dumps({"right": [line[0] for line in options if line[3:] == q["answer"]]})
+        return json.dumps({"right": [["A"], ["B"], []][int(3 * uniform("guess", self.seed, q["text"]))]})
 
 
 def run_once(pool, seed, items, knows, reads_tier):

@@ -74,7 +74,7 @@ OLD = {
     "kb build": f"--output --out --part --embedding {ENGINE} --json",
     "kb index": "--at --recall --rebuild --seed --json",
     "kb ingest": f"--output --out --documents --embedding {ENGINE} --json",
-    "kb questions": f"--generator --checker --per-paragraph --limit {PAID} --dry-run --concurrency --confirm --rejects "
+    "kb questions": f"--generator --checker --per-paragraph --limit {PAID} --dry-run --concurrency --rejects "
     "--seed --json",
     "kb show": "--head --recall --seed --json",
     "label": "--on --rater --n --batch --most --seed --port --no-browser --sheet --import",

@@ -21,7 +21,7 @@ from richter_audit.bench._items import write_items
 from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, pick, unique
 from richter_audit.bench._world import World
 
-__all__ = ["DOMAINS", "CellPlace", "FactsBench", "build_facts", "cached_facts", "cell_of"]
+__all__ = ["DOMAINS", "NO_SUCH", "CellPlace", "FactsBench", "build_facts", "cached_facts", "cell_of"]
 
 # with the keys of the table of templates
 DOMAINS = {

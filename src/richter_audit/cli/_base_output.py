@@ -152,7 +152,6 @@ def search_questions(
     checker: str | None,
     calls: Calls,
     concurrency: int,
-    confirm: int | None,
     rejects: int,
     seed: int,
     json_path: str | None,
@@ -182,11 +181,6 @@ def search_questions(
         found = ascent.generate_questions(base, writer, rng=rng, **most)
     else:
         found = ascent.report_questions(base)
-    if confirm is not None:
-        folder = ascent.confirm_questions(base, confirm, rng=rng)
-        out.print(
-            f"Next: richter label {quote(str(folder))} (level 0: the key is right by the text; any other: it is bad)"
-        )
     out.print(
         f"{path}: {found.kept:,} questions about {found.paragraphs:,} paragraphs, of {found.written:,} written."
         + ("" if found.complete else " The budget ended before the base did.")
@@ -195,13 +189,10 @@ def search_questions(
         out.print("Rejected: " + ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) + ".")
     if found.stale:
         out.print(f"{found.stale:,} were written for texts that the base has no longer: they are not asked.")
-    checked = ascent.read_key_check(path)
-    if checked or found.kept:
-        out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
     for q in [q for q in base.stored if q.rejected and q.question.wordings][:rejects]:
         said = f"{q.rejected}: {q.question.wordings[0]} -> {q.question.answer}"
         out.print(printable(said, limit=300), soft_wrap=True)
-    write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
+    write_json(found.to_dict() | {"base": str(path)}, json_path)
 
 
 def _show_sample(path: Path, count: int, seed: int, json_path: str | None) -> None:

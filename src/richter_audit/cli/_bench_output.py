@@ -80,8 +80,8 @@ def _write_bench(
     json_path: str | None,
 ) -> None:
     """Have a benchmark written and checked by models, or say what it costs."""
+    from richter_audit.ascent import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
     from richter_audit.bench import write_items
-    from richter_audit.stages import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
 
     if not generators or checker is None or (output is None and not calls.dry_run):
         raise click.UsageError("Name who writes, who checks, and the file: --generator, --checker and -o.")
