@@ -119,7 +119,7 @@ def run_once(pool, seed, items, knows, reads_tier):
     """What was written, by its truth: how many there are, and how many were taken."""
     with Pair(pool, seed, knows, reads_tier) as server, tempfile.TemporaryDirectory() as folder:
         order = BenchOrder(
-            items=items, domains=("one", "two"), writers=(f"{server.url}#writer",), checker=f"{server.url}#checker"
+            items=items, domains=("one", "two"), writer=f"{server.url}#writer", checker=f"{server.url}#checker"
         )
         made = write_bench(Path(folder) / "run", order)
         taken = {item.prompt for item in made.items}

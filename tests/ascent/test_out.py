@@ -270,7 +270,7 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
     assert call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
-    assert (plan["paragraphs"], plan["calls"]) == (30, 90)
+    assert (plan["asked"], plan["calls"]) == (30, 90)
     assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
     assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
     assert (

@@ -115,7 +115,7 @@ def test_a_sound_question_is_read_once_and_a_doubtful_one_twice(written) -> None
 
 def test_a_model_does_not_check_its_own_questions() -> None:
     with pytest.raises(InputError, match="check its own"):
-        BenchOrder(items=10, writers=("openai/gpt-4o",), checker="openrouter/openai/gpt-4o")
+        BenchOrder(items=10, writer="openai/gpt-4o", checker="openrouter/openai/gpt-4o")
 
 
 def test_duplicates_have_one_answer_and_similar_words() -> None:

@@ -37,7 +37,7 @@ from richter_audit.llm import (
 )  # fmt: skip
 
 __all__ = [
-    "PAPER_DOMAINS", "BenchEstimate", "BenchOrder", "QuestionReport", "QuestionsEstimate", "Rejected", "WrittenBench",
+    "PAPER_DOMAINS", "BenchOrder", "QuestionReport", "Rejected", "WritingEstimate", "WrittenBench",
     "estimate_bench", "estimate_questions", "generate_questions", "report_questions", "write_bench",
 ]  # fmt: skip
 
@@ -67,6 +67,19 @@ _POINTS_AT_CONTEXT = re.compile(
     r"|\b(as mentioned|mentioned above|the author (states?|says?|mentions?))\b",
     re.IGNORECASE,
 )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WritingEstimate(Result):
+    """What writing takes: paragraphs or questions that are asked for, calls usually, and calls and money at most.
+
+    The money is None where a price is unknown.
+    """
+
+    asked: int
+    calls: int
+    calls_most: int
+    money_usd_most: float | None
 
 
 def _reply_rows(reply: str, name: str) -> list[Any]:
@@ -229,15 +242,6 @@ def _title(title: str, paragraph: Paragraph) -> str:
     return f"{title} > {section}" if section and not section.startswith(title) else section or title
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionsEstimate(Result):
-    """What writing questions costs at most: paragraphs that have none, calls, and money (None: a price is unknown)."""
-
-    paragraphs: int
-    calls: int
-    money_usd_most: float | None
-
-
 def estimate_questions(
     base: KnowledgeBase,
     generator: str,
@@ -246,7 +250,7 @@ def estimate_questions(
     per_paragraph: int = 2,
     limit: int | None = None,
     prices: Mapping[str, Price],
-) -> QuestionsEstimate:
+) -> WritingEstimate:
     """Price the writing and checking of questions, from 50 of the paragraphs and the longest replies. Asks nothing."""
     bare = np.flatnonzero(~base.askable)
     count = min(len(bare), limit or len(bare))
@@ -258,7 +262,8 @@ def estimate_questions(
         tokens = int(np.mean([len(text) for text in asked])) // CHARACTERS_A_TOKEN + 100  # the title, and the options
         each = writes.cost(tokens, GENERATION.max_tokens) + per_paragraph * reads.cost(tokens, CHECK.max_tokens)
         money = count * each
-    return QuestionsEstimate(paragraphs=count, calls=count * (1 + per_paragraph), money_usd_most=money)
+    calls = count * (1 + per_paragraph)
+    return WritingEstimate(asked=count, calls=calls, calls_most=calls, money_usd_most=money)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,17 +347,17 @@ def report_questions(base: KnowledgeBase) -> QuestionReport:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BenchOrder:
-    """What is to be written, and by whom: the first writer, and for what failed the last one."""
+    """What is to be written, and by whom."""
 
     items: int
     domains: tuple[str, ...] = PAPER_DOMAINS
-    writers: tuple[str, ...]
+    writer: str
     checker: str
 
     def __post_init__(self) -> None:
-        if self.items < 1 or not self.domains or not 1 <= len(self.writers) <= 2:
-            raise InputError("Nothing is to be written.", remedy="Give --items, --domain and one --generator or two.")
-        if model_identity(self.checker) in map(model_identity, self.writers):
+        if self.items < 1 or not self.domains:
+            raise InputError("Nothing is to be written.", remedy="Give --items and --domain.")
+        if model_identity(self.checker) == model_identity(self.writer):
             raise InputError(
                 f"{self.checker} would check its own questions.", remedy="Give another model as --checker."
             )
@@ -476,30 +481,17 @@ class BenchCell:
         return items
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BenchEstimate(Result):
-    """What writing a benchmark takes: calls if a quarter of the questions fails, and calls and money at most.
-
-    The money is None where a price is unknown.
-    """
-
-    calls: int
-    calls_most: int
-    money_usd_most: float | None
-
-
-def estimate_bench(order: BenchOrder, prices: Mapping[str, Price]) -> BenchEstimate:
+def estimate_bench(order: BenchOrder, prices: Mapping[str, Price]) -> WritingEstimate:
     """Price the writing of a benchmark; at most every question is asked for alone, and read three times."""
     cells = _cells(order)
     most = sum(cell.most for cell in cells)
-    writers, checker = [price_of(name, prices) for name in order.writers], price_of(order.checker, prices)
-    known = [price for price in writers if price is not None]
+    writes, reads = price_of(order.writer, prices), price_of(order.checker, prices)
     money = None
-    if checker is not None and len(known) == len(writers):
-        written = max(price.cost(TOKENS_WRITER, WRITING.max_tokens) for price in known)
-        money = most * (written + 3 * checker.cost(TOKENS_CHECKER, READING.max_tokens))
+    if writes is not None and reads is not None:
+        written = writes.cost(TOKENS_WRITER, WRITING.max_tokens)
+        money = most * (written + 3 * reads.cost(TOKENS_CHECKER, READING.max_tokens))
     usual = 2 * len(cells) + round(1.5 * order.items / (1 - FAILS))
-    return BenchEstimate(calls=usual, calls_most=4 * most, money_usd_most=money)
+    return WritingEstimate(asked=order.items, calls=usual, calls_most=4 * most, money_usd_most=money)
 
 
 def write_bench(
@@ -514,7 +506,7 @@ def write_bench(
     Questions go through `check_tiers`; duplicates are found by their answers and the words of the questions. What is
     missing is asked for again, up to four times what a cell needs and ten more.
     """
-    names = [*order.writers, order.checker]
+    names = [order.writer, order.checker]
     check_models(names, calls)
     cells = _cells(order)
     stopped: BudgetExhausted | None = None
@@ -530,7 +522,7 @@ def write_bench(
     with open_ledger(run, mode="write") as ledger:
         with_models(ledger, names, work, {"slots": 4, "context_tokens": 4096, **calls})
         spent = ledger.spent()
-    source = f"written by {' and '.join(order.writers)}, checked by {order.checker}"
+    source = f"written by {order.writer}, checked by {order.checker}"
     return WrittenBench(
         items=tuple(dataclasses.replace(item, source=source) for item in _balanced(order, cells)),
         rejected=tuple(each for cell in cells for each in cell.failed),
@@ -564,13 +556,13 @@ async def _fill_cells(
     known, turn = KnownQuestions(), 0
     while any(cell.number for cell in cells):
         found: list[tuple[BenchCell, Item]] = []
-        for writer, is_again in ((order.writers[0], False), (order.writers[-1], True)):
+        for is_again in (False, True):
             own = [cell for cell in cells if cell.number and cell.is_again is is_again]
-            given = await replies(asker, opened[writer], [(cell.messages(turn), WRITING) for cell in own])
+            given = await replies(asker, opened[order.writer], [(cell.messages(turn), WRITING) for cell in own])
             found += [(cell, item) for cell, reply in zip(own, given, strict=True) for item in cell.read_items(reply)]
         if turn == 0 and not found and not any(cell.failed for cell in cells):
             raise ModelError(
-                f"Nothing that {order.writers[0]} wrote is a question.",
+                f"Nothing that {order.writer} wrote is a question.",
                 remedy="Use another --generator. The rest was not asked.",
             )
         are_new = known.are_new([item for _, item in found])

@@ -166,7 +166,7 @@ def search_questions(
         if calls.dry_run:
             plan = ascent.estimate_questions(base, writer, **most)
             out.print(
-                f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
+                f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.asked:,} "
                 "paragraphs that have no question" + (f", until {budget} is used." if budget.is_limited else ".")
             )
             calls.say_prices(out)
