@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.claims import decide
-from richter.severity import DEFAULT, Scores, b_from_counts, pair_questions, summarise_study, weigh_pairs
+from richter.severity import DEFAULT, b_from_counts, pair_questions, summarise_study, weigh_pairs
 from richter.severity._families import families_from_counts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))  # what is run but not shipped; hence the import after it
 
 from errorquake_analyses import run_analyses
+from errorquake_scores import Scores
 
 
 def cpu(run: Callable[[], Any], *, repeat: int = 1) -> float:

@@ -17,6 +17,7 @@ import polars as pl
 
 import richter.severity as sev
 from errorquake_analyses import Analyses, Labelled, Skipped, run_analyses
+from errorquake_scores import scores_of
 from richter.audit import with_labels
 from richter.audit._severity_labels import RatedAnswers, mechanisms_named, rated_answers
 from richter.claims import decide
@@ -26,7 +27,7 @@ from richter.interop import read_frame
 from richter.records import Rating, counted, plain, printable
 from richter.severity._disjoint_intervals import Recount
 from richter.stats import Mapper, in_threads, overcall_rate
-from richter.tables import Dataset, ReadOptions, ratings_of, read_tables, severity_scores
+from richter.tables import Dataset, ReadOptions, ratings_of, read_tables
 from trials import open_mapper
 
 
@@ -45,7 +46,7 @@ def analyse_scores(
     """The study of a table of scores, and the paper's further analyses by this recipe."""
     tables = read_tables(path, options=ReadOptions(any_scale=True))
     tables = tables if human is None else with_labels(tables, human)
-    scores, answers, rng = severity_scores(tables), rated_answers(tables), np.random.default_rng(seed)
+    scores, answers, rng = scores_of(tables), rated_answers(tables), np.random.default_rng(seed)
     settings = SeveritySettings(n_resamples=n_resamples, level=level, seed=seed, mapper=mapper)
     pairs_study, main = severity_pairs(tables, settings), "severity_given_error"
     asked = sev.pair_questions(pairs_study.pairs, {}, primary=main, margins={}, basis="", judged="")

@@ -19,9 +19,10 @@ from errorquake_mechanisms import (
 )
 from errorquake_pairs import PipelinePair, pipeline_pairs
 from errorquake_scaling import RankCorrelation, Scaling, correlate_ranks, estimate_scaling
+from errorquake_scores import Scores
 from richter.errors import InputError
 from richter.records import Result
-from richter.severity import DEFAULT, PAPER, BValue, Recipe, Scores, Unestimated, estimate_all, fit_rows
+from richter.severity import DEFAULT, PAPER, BValue, Recipe, Unestimated, estimate_all, fit_rows
 from richter.severity._disjoint_intervals import Recount
 from richter.stats import Floats, Leniency, Mapper
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from errorquake_counts import counts_of
 from errorquake_robustness import recount
+from errorquake_scores import Scores
 from richter.errors import InputError
 from richter.records import Result
-from richter.severity import DEFAULT, Recipe, Scores, snap
+from richter.severity import DEFAULT, Recipe, snap
 from richter.severity._disjoint_intervals import Recount, count_disjoint, fit_slopes
 from richter.stats import Bools, Floats, Leniency, Mapper, leniency
 from trials import run_trials

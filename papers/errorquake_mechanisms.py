@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
 from errorquake_counts import counts_of
+from errorquake_scores import Scores
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity import DEFAULT, Recipe, fit_rows
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from errorquake_scores import Scores
 from richter.claims import p_value
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
-from richter.severity import DEFAULT, POSITIVE, Recipe, Scores, compare_b, count_levels, fit_rows
+from richter.severity import DEFAULT, POSITIVE, Recipe, compare_b, count_levels, fit_rows
 from richter.stats import benjamini_hochberg
 
 

@@ -8,12 +8,11 @@ from numpy.typing import ArrayLike
 
 from errorquake_counts import counts_of
 from errorquake_scaling import RankCorrelation, correlate_ranks
+from errorquake_scores import Scores
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity import DEFAULT, Recipe, Scores, fit_rows
-from richter.severity._b_value import law_on_grid
+from richter.severity import DEFAULT, Recipe, fit_rows
 from richter.severity._grid import DELTA, level_index
-from richter.severity._severity_kernels import CODES
 from richter.stats import Floats, Ints
 
 
@@ -101,11 +100,11 @@ def predict_catastrophes(
 
 def _predict(row: Floats, easy: Floats, hard: Floats, b: float, start: int, threshold: int, recipe: Recipe) -> float:
     per_answer = row[start:].sum() / easy.sum()
-    if recipe.estimator in ("aki", "exact"):
+    if recipe.estimator == "aki":
         share = 10 ** (-b * DELTA * max(threshold - start, 0))
     else:
-        law = law_on_grid(-b * DELTA * math.log(10), start, code=CODES[recipe.estimator])
-        share = float(law[threshold:].sum())
+        law = 10 ** (-b * DELTA * (np.arange(8 - start) - (7 - start if b < 0 else 0)))
+        share = float(law[max(threshold - start, 0) :].sum() / law.sum())
     if threshold < start:  # the tail starts above what is asked: the rest is counted, not extrapolated
         share += float(row[threshold:start].sum() / row[start:].sum())
     return float(per_answer * hard.sum() * share)

@@ -11,9 +11,10 @@ import numpy as np
 import scipy
 
 from errorquake_counts import count_joint, counts_of
+from errorquake_scores import Scores
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity import DEFAULT, POSITIVE, Recipe, Scores, fit_rows, snap
+from richter.severity import DEFAULT, POSITIVE, Recipe, fit_rows, snap
 from richter.severity._disjoint_intervals import Recount, Slopes, count_disjoint, fit_slopes, matched_pairs
 from richter.severity._grid import TOP, level_index
 from richter.severity._severity_kernels import CODES, fit_selected
@@ -180,7 +181,7 @@ def coarsen_scale(scores: Scores, n_levels: int, *, as_paper: bool = False, reci
         merged = np.zeros((len(counts), n_levels - 1))
         for k in range(8):
             merged[:, target[k] - 1] += counts[:, k + 1]
-        log_q, _, _ = fit_selected(
+        log_q, _ = fit_selected(
             merged, CODES[recipe.estimator], recipe.min_events, min(recipe.min_bins, max(n_levels - 2, 1))
         )
         coarse = -log_q / (step * math.log(10))

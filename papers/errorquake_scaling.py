@@ -11,9 +11,10 @@ from scipy.special import stdtr
 
 from errorquake_counts import counts_of
 from errorquake_robustness import m_min_strategies
+from errorquake_scores import Scores
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
-from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity import DEFAULT, Recipe, fit_rows
 from richter.stats import Floats, average_ranks
 from richter.stats._bootstrap import percentiles
 

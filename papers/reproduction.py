@@ -45,6 +45,7 @@ import sem_ece_convergence
 import tail_traps
 import tax_formulas
 from errorquake_mechanisms import mechanisms_by_severity
+from errorquake_scores import Scores
 from tail_generators import draw_gpd, draw_pair, draw_severities
 from tail_power import simulate_criteria
 from tax_simulations import SIMULATIONS, Simulation
@@ -421,10 +422,10 @@ def s1() -> str:
 
 
 @functools.cache
-def _scores() -> sev.Scores:
+def _scores() -> Scores:
     wide = pl.read_csv(scores()).pivot(on="condition", index="item", values="severity")
     names = tuple(c for c in wide.columns if c != "item")
-    return sev.Scores(items=tuple(wide["item"]), conditions=names, severity=wide.select(names).to_numpy().astype(float))
+    return Scores(items=tuple(wide["item"]), conditions=names, severity=wide.select(names).to_numpy().astype(float))
 
 
 @row
@@ -493,8 +494,10 @@ def information() -> str:
 @row
 def croissant() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        words = ("export", str(scores()), "--hub", f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
-        subprocess.run([sys.executable, "-m", "richter", *words], check=True, capture_output=True, cwd=WORK)
+        words = (str(scores()), f"{folder}/dataset", "--license", "cc-by-4.0", "--creator", "Us")
+        subprocess.run(
+            [sys.executable, ROOT / "papers" / "croissant_dataset.py", *words], check=True, capture_output=True
+        )
         return "wrote " + ", ".join(sorted(path.name for path in Path(folder, "dataset").iterdir()))
 
 

@@ -102,7 +102,7 @@ def convergence(
         for _ in range(repeats):
             part = subsample(pool, n, rng)
             c1 = part.counts.max(axis=1) / n
-            c2, _ = held_out_confidence(part)
+            c2 = held_out_confidence(part)
             a = part.correct
             first.append(ece(c1, a, bins=bins).ece)
             second.append(ece(c2, a, bins=bins).ece)

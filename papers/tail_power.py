@@ -280,11 +280,10 @@ def _side(
     threshold = float(np.quantile(values, plan.q))
     x = exceedances_above(descending, threshold)
     fit = _fit(x, 1 - plan.alpha, n_resamples, rng)
-    a2, _ = _kernels.edf_statistics(x[::-1].copy(), fit.xi, fit.sigma)
+    a2 = _kernels.anderson_darling(x[::-1].copy(), fit.xi, fit.sigma)
     gof = GofResult(
-        statistic="ad",
         value=a2,
-        p=gof_p_value(a2, round(max(fit.xi, -0.5), 2), "ad"),
+        p=gof_p_value(a2, round(max(fit.xi, -0.5), 2)),
         method="eigen",
         n=len(x),
         xi=fit.xi,

@@ -3,7 +3,7 @@
     python studies/calibration_agreement.py [--runs 1000]    again goes on where it stopped
 
 100 questions of five classes; the truth is one more draw of the model's own law (temperature 1), or the model is
-sharper than that (2). Refusals fall at random. Figures: docs/validation/sem-ece.md.
+sharper than that (2). Refusals fall at random. Figures: docs/estimators/sem-ece.md.
 """
 
 import argparse

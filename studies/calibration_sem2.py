@@ -40,10 +40,10 @@ def main() -> None:
     print(f"{'estimator':24} {'RMSE':>7} {'mean error':>11} {'binned ECE':>11}")
     variants = {
         "Sem1": pool.counts.max(axis=1) / 20,
-        "Sem2, all halves": held_out_confidence(pool)[0],
-        "Sem2, R = 10": held_out_confidence(pool, splits=10, rng=rng)[0],
-        "Sem2, R = 200": held_out_confidence(pool, splits=200, rng=rng)[0],
-        "Sem2, leave one out": held_out_confidence(pool, select=np.full(20_000, 19))[0],
+        "Sem2, all halves": held_out_confidence(pool),
+        "Sem2, R = 10": held_out_confidence(pool, splits=10, rng=rng),
+        "Sem2, R = 200": held_out_confidence(pool, splits=200, rng=rng),
+        "Sem2, leave one out": held_out_confidence(pool, select=np.full(20_000, 19)),
     }
     for name, c in variants.items():
         error = c - truth

@@ -1,4 +1,4 @@
-"""Size, power and cover of the mean severity of few errors, by permutation. Figures: docs/validation/intervals.md.
+"""Size, power and cover of the mean severity of few errors, by permutation. Figures: docs/estimators/matched-pairs.md.
 
     python studies/severity_few_errors.py [--runs 2000]    again goes on where it stopped
 

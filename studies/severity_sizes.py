@@ -4,7 +4,7 @@
 
 Each run draws two conditions whose errors are of one law and takes the size from their table; then two more of which
 the second's errors are that much more severe (the law with weights exp(t s)), and asks for the claim. Errors of hard
-questions are shared. Figures: docs/validation/intervals.md.
+questions are shared.
 """
 
 import argparse

@@ -26,14 +26,14 @@ from helpers.mutations import MUTATIONS  # noqa: E402
 from helpers.small_run import small_run  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
 from report.simulated_report import document  # noqa: E402
-from report.test_view import archive, served  # noqa: E402
+from report.test_view import served  # noqa: E402
 from richter.audit import label_page  # noqa: E402
 from richter.report import RunsApp, write_report  # noqa: E402
 from richter.store import open_ledger  # noqa: E402
 
 PATHS = (
     "/api/runs", "/api/runs/1/evidence", "/api/runs/1/item?item=q0", "/runs/1/report", "/runs/1/export/answers.csv",
-    "/runs/1/export/evidence.zip", "/runs/1/rate/api/next", "/api/runs/0/evidence",
+    "/runs/1/rate/api/next", "/api/runs/0/evidence",
 )  # fmt: skip
 SUMMARIES = (
     "[" * 4000 + "]" * 4000, '{"rates": {"a": 1e999}}', '{"rates": 3, "answer": [1]}', "{", "null", "0" * 10_000,
@@ -118,7 +118,7 @@ def attempt(k: int) -> str:
         shutil.copytree(sources()[0], folder / "stranger")
         spoil(folder / "stranger", rng)
         app = RunsApp([str(folder / "sound"), str(folder / "stranger")], measure=lambda _: document(),
-                      rating=label_page, archive=archive)  # fmt: skip
+                      rating=label_page)  # fmt: skip
         with served(app) as base:
             answers = asyncio.run(ask_all(base, app.guard.token))
         if faults := [f"{path} {status}" for path, status, _ in answers if status >= 500]:

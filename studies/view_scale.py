@@ -29,11 +29,11 @@ def main() -> None:
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
     from helpers.browser import open_browser
     from report.simulated_report import document
-    from report.test_view import archive, served
+    from report.test_view import served
     from richter.audit import label_page
 
     def app_of(*runs: Path) -> RunsApp:
-        return RunsApp([str(r) for r in runs], measure=lambda *_: document(), rating=label_page, archive=archive)
+        return RunsApp([str(r) for r in runs], measure=lambda *_: document(), rating=label_page)
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

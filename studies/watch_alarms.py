@@ -2,7 +2,7 @@
 
     python studies/watch_alarms.py [--runs 500]    again goes on where it stopped
 
-Whole series through `watch_series`, looked at after every entry. Figures: docs/validation/watching.md. Worlds without a
+Whole series through `watch_series`, looked at after every entry. Figures: docs/reference/watch.md. Worlds without a
 loss: steady answers of the same items, and of items of their own; days that vary slowly (AR(1) of 0.9 a day, 2 points;
 0.97, 4 points); weekends that differ; another model that is equally good (8% of the items flip); judges that drift with
 50 canaries. With a loss: 7 good weeks, then 14 points worse; 60 good days, then 10 points worse; 40 good days, then a

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from helpers.postgres import PostgresServer, find_programs
 from helpers.ray_cluster import RayCluster
 from helpers.trials import RUNS_ALL
 from richter.engine import RayEngine
@@ -103,17 +102,6 @@ def shared_data() -> Path:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20_260_101)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server of this session's own."""
-    pytest.importorskip("asyncpg", reason="asyncpg is not installed (pip install 'richter[postgres]')")
-    programs = find_programs()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
-    with PostgresServer(programs) as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ Usage: python docs/examples/make_files.py
 """
 
 import csv
-import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -56,37 +54,6 @@ def days() -> None:
     write("days.csv", "day,item,correct", rows)
 
 
-def agents() -> None:
-    """Two simulated agents on 40 tasks, five runs each, with their steps; `old` fails and repeats calls more often."""
-    rng = np.random.default_rng(3)
-    ease = rng.normal(0, 1.2, 40)
-    lines = []
-    for name, lift, slips in (("old", 0.2, 0.35), ("new", 1.0, 0.15)):
-        for task, run in itertools.product(range(40), range(5)):
-            success = bool(rng.random() < 1 / (1 + np.exp(-ease[task] - lift)))
-            lines.append(_agent_run(rng, name, task, run, success, slips))
-    (HERE / "agents.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-def _agent_run(
-    rng: np.random.Generator, agent: str, task: int, run: int, success: bool, slips: float
-) -> dict[str, object]:
-    """One run: it searches, perhaps slips, perhaps deletes a file, and answers or gives up."""
-    found = {"tool": "search", "arguments": {"order": task}, "result": f"total {1000 + 7 * task}"}
-    steps: list[dict[str, object]] = [found]
-    if rng.random() < slips:
-        failed = {"tool": "bash", "arguments": {"command": f"cat {task}.txt"}, "error": "No such file"}
-        steps.append(failed if rng.random() < 0.7 else found)
-    if rng.random() < 0.1:
-        steps.append({"tool": "delete", "arguments": {"file": f"{task}.tmp"}, "result": "Deleted"})
-    answer = f"The total is {1000 + 7 * task + 100 * (not success)}, order {1000 + 7 * task}."
-    answer = answer if success or rng.random() < 0.7 else "I could not complete the task."
-    cost = round(float(0.02 * len(steps) * rng.lognormal(0, 0.4)), 4)
-    return {"task": f"task {task}", "agent": agent, "run": run + 1, "success": success, "cost_usd": cost,
-            "seconds": round(30 * cost / 0.02, 1), "answer": answer, "steps": steps}  # fmt: skip
-
-
 if __name__ == "__main__":
     severities()
     days()
-    agents()

@@ -9,7 +9,6 @@ RichterError                    everything below; the command line prints it in 
 │   ├── LedgerLocked            another process is writing to it
 │   ├── LedgerNewer             written by a newer Richter
 │   ├── LedgerCorrupt           not a ledger, or damaged
-│   └── LedgerUnreachable       the database that holds it does not answer
 ├── StorageError                the disk is full or the folder cannot be written
 ├── EngineError                 a cluster cannot be used
 ├── ModelError                  a model cannot be asked at all
@@ -26,7 +25,6 @@ RichterWarning                  what a Python user should know of a result, and 
 └── UnconfirmedReading          how a table is read was inferred, and nobody confirmed it
 """
 
-import re
 from typing import Any
 
 __all__ = [
@@ -38,7 +36,6 @@ __all__ = [
     "LedgerError",
     "LedgerLocked",
     "LedgerNewer",
-    "LedgerUnreachable",
     "MissingKey",
     "MissingPart",
     "ModelError",
@@ -54,7 +51,6 @@ __all__ = [
     "Unreachable",
     "WrongKey",
     "missing_package_error",
-    "without_passwords",
 ]
 
 
@@ -70,7 +66,7 @@ class RichterError(Exception):
     """
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
-        self.what = without_passwords(what)
+        self.what = what
         self.remedy = remedy
         super().__init__(f"{self.what} {remedy}".strip())
 
@@ -82,16 +78,6 @@ def _again(kind: type[RichterError], args: tuple[Any, ...], state: dict[str, Any
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error
-
-
-def without_passwords(text: str) -> str:
-    """A text without the passwords of the database addresses in it, wherever a message names one as it was given."""
-    text = re.sub(r"(?i)(postgres(?:ql)?:/+[^\s:/@?#]*):\S*@", r"\1@", text)
-
-    def hide(address: re.Match[str]) -> str:
-        return re.sub(r"(?i)([?&](?:ssl)?password=)[^&#]*", r"\1***", address.group())
-
-    return re.sub(r"(?i)postgres(?:ql)?:/+\S*", hide, text)
 
 
 class InputError(RichterError):
@@ -162,10 +148,6 @@ class LedgerNewer(LedgerError):
 
 class LedgerCorrupt(LedgerError):
     """The file is not a ledger, or is damaged."""
-
-
-class LedgerUnreachable(LedgerError):
-    """The database that holds the ledger does not answer."""
 
 
 class StorageError(RichterError):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from richter.cli import main
 from richter.errors import ModelError
 from richter.models import Price
 from richter.records import Question, Rating
-from richter.store import open_ledger, run_part
+from richter.store import open_ledger
 from richter_audit.ascent import (
     PlantedKeys,
     check_keys,
@@ -130,7 +131,7 @@ def test_a_person_settles_keys_and_the_next_export_goes_by_it(searched):
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     before = read_items(folder / "set.jsonl")
     assert call("search", "label", folder / "run", "--n", 100) == 0
-    with open_ledger(run_part(folder / "run", "key-labels"), mode="write") as ledger:
+    with open_ledger(Path(folder / "run") / "key-labels", mode="write") as ledger:
         items = ledger.items()
         assert {item.id.removeprefix("key-") for item in items} == {item.id.removeprefix("q") for item in before}
         ledger.add_ratings([Rating(item=items[0].id, condition="key", rater="ann", kind="human", severity=2.0)])
@@ -144,11 +145,11 @@ def test_a_key_that_nobody_read_is_not_drawn_for_labels_by_hand(searched):
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     exported = {item.id.removeprefix("q") for item in read_items(folder / "set.jsonl")}
     unread = min(exported)  # as one that was right when it was asked again
-    with open_ledger(run_part(folder / "run", "keys"), mode="write") as ledger:
+    with open_ledger(Path(folder / "run") / "keys", mode="write") as ledger:
         note = ledger.note("key readings")
         ledger.set_note("key readings", {r: {k: v for k, v in own.items() if k != unread} for r, own in note.items()})
     assert call("search", "label", folder / "run", "--n", 100) == 0
-    with open_ledger(run_part(folder / "run", "key-labels")) as ledger:
+    with open_ledger(Path(folder / "run") / "key-labels") as ledger:
         assert {item.id.removeprefix("key-") for item in ledger.items()} == exported - {unread}
 
 

@@ -49,19 +49,6 @@ def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, 
     assert sum(s.paragraphs for s in summary.steps) == len(picks)
 
 
-def test_a_search_is_the_same_in_a_folder_and_in_a_database(tmp_path, base, postgres):
-    settings, place = SearchSettings(**SMALL), postgres.url("search")
-    go(place, base, settings, "250calls", steps=2)
-    other, _ = go(place, base, settings, "250calls")  # resumed
-    one, _ = go(tmp_path / "run", base, settings, "250calls")
-    assert one.to_dict() == other.to_dict()
-    with open_ledger(tmp_path / "run") as folder, open_ledger(place) as database:
-        assert folder.picks() == database.picks()
-        assert folder.items() == database.items()
-        texts = [[(a.item, a.text) for a in ledger.answers()] for ledger in (folder, database)]
-        assert texts[0] == texts[1]
-
-
 def test_ascent_finds_more_errors_than_random_where_errors_cluster(tmp_path, base):
     found = {}
     for strategy in ("sea", "bayes", "random"):

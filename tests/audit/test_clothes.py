@@ -213,7 +213,7 @@ def test_a_plan_comes_before_the_project_s_defaults(
     run(capsys, "plan", "new", "tail", "-o", "plan.toml", *made)
     found = json.loads(run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--json", "-")[1])
     assert found["column"] == "nll"
-    assert not found["deviations"]
+    assert found["plan_status"]["reasons"] == ["the plan is not locked"]
     typed = run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--map", "score=other", "--json", "-")[1]
     assert json.loads(typed)["column"] == "other"
     sure: dict[str, Any] = {"ok": lambda k, *_: k % 2, "sureness": lambda k, *_: (k % 9) / 9}

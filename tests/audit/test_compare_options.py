@@ -11,7 +11,7 @@ import pytest
 from richter.audit import compare_tables
 from richter.cli import main
 from richter.errors import InputError
-from richter.records import Verdict, of_kind
+from richter.records import Verdict
 from richter.tables import read_tables
 
 
@@ -82,32 +82,6 @@ def test_of_ratios_the_table_of_pairs_says_better_over_worse_by_hand(
     assert float(re.findall(r"(-[\d.]+)%", shown["a better than c"])[0]) == pytest.approx(-75, abs=1)
 
 
-def test_adjustment_counts_items_that_only_others_answered(tmp_path: Path, rng: np.random.Generator) -> None:
-    path = board(tmp_path, rng, {"a": -1.0, "b": 1.5, "c": 0.0, "d": 0.2, "e": 0.4, "f": 0.6}, n=800)
-    frame = pl.read_csv(path)
-    whole = compare_tables(read_tables(path), conditions=("a", "b"), adjust=True).of("accuracy")[0]
-    assert of_kind(whole.notes, "adjusted")
-    assert whole.estimate == compare_tables(read_tables(path), conditions=("a", "b")).of("accuracy")[0].estimate
-    half = frame["item"].unique().sort()[:400].implode()
-    frame.filter(~(pl.col("condition").is_in(["a", "b"]) & pl.col("item").is_in(half))).write_csv(path)
-    plain, found = (
-        compare_tables(read_tables(path), conditions=("a", "b"), adjust=adjust, missing="shared").of("accuracy")[0]
-        for adjust in (False, True)
-    )
-    assert found.n == plain.n == 400
-    assert found.estimate != plain.estimate
-    (note,) = of_kind(found.notes, "adjusted")
-    assert "400 questions that only others answered" in note
-
-
-def test_adjustment_of_two_alone_is_refused_with_a_line(tmp_path: Path, rng: np.random.Generator) -> None:
-    found = compare_tables(read_tables(board(tmp_path, rng, {"a": 0.0, "b": 1.0})), adjust=True)
-    (claim,) = found.of("accuracy")
-    assert claim.verdict is Verdict.UNTESTABLE
-    assert "from a and b alone" in claim.reason
-    assert [r.conditions for r in found.refused] == [("a", "b")]
-
-
 def test_tries_come_from_draws(tmp_path: Path, rng: np.random.Generator) -> None:
     path = board(tmp_path, rng, {"old": 0.0, "new": 1.5}, draws=4)
     found = compare_tables(read_tables(path), conditions=("old", "new"), on=("pass^4",))
@@ -116,32 +90,6 @@ def test_tries_come_from_draws(tmp_path: Path, rng: np.random.Generator) -> None
     assert claim.primary
     with pytest.raises(InputError, match="fewer than 5 draws"):
         compare_tables(read_tables(path), conditions=("old", "new"), on=("pass@5",))
-
-
-def test_a_suite_is_one_claim_with_the_weights_stated(
-    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(board(tmp_path, rng, {"old": 0.0, "new": 1.5}))
-    code, out, _ = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1,law=1")
-    assert code == 0
-    assert "weights: code 25%, law 25%, math 50%" in out
-    assert "over these benchmarks and no others" in " ".join(out.split())
-    code, _, err = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1")
-    assert code == 1
-    assert "no weight for law" in err
-
-
-def test_no_worse_and_cheaper_is_the_first_claim(
-    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(board(tmp_path, rng, {"old": 0.5, "new": 1.5}))
-    args = ("compare", path, "old", "new", "--map", "money_usd=usd", "--margin", "2pt", "--on", "money", "--json", "-")
-    row = json.loads(run(capsys, *args)[1])
-    first = row["claims"][0]
-    assert first["measure"] == "accuracy and money"
-    assert first["verdict"] == "verified"
-    assert first["margin"] == 0.02
-    assert all(not c["primary"] for c in row["claims"][1:])
 
 
 def test_a_control_is_one_family(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -209,9 +157,8 @@ def test_a_group_in_two_domains_is_refused(rng: np.random.Generator) -> None:
             "domain": np.repeat(np.where(np.arange(60) % 2 == 0, "x", "y"), 2),
         }
     )
-    for options in ({"suite": {"x": 1.0, "y": 1.0}}, {"by": "domain"}):
-        with pytest.raises(InputError, match="6 of 6 groups span several domains"):
-            compare_tables(read_tables(frame), **options)
+    with pytest.raises(InputError, match="6 of 6 groups span several domains"):
+        compare_tables(read_tables(frame), by="domain")
     with pytest.raises(InputError, match="a group is one unit"):
         compare_tables(read_tables(frame), by="group")
 

@@ -171,7 +171,7 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
     assert not stop.value.code
     agreed = json.loads((tmp_path / "agreement.json").read_text())
     judged = {k: v for k, v in sections["judges"].items() if k in agreed and k != "file"}
-    assert judged.keys() == {"kinds", "judges", "slopes", "steps", "trust"}
+    assert judged.keys() == {"kinds", "judges", "slopes", "trust"}
     assert judged == {k: agreed[k] for k in judged}
     tables = read_tables(run, options=ReadOptions(ratings="rule"))
     compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}
@@ -424,20 +424,10 @@ def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Pat
     assert found["methods"]["plan"]["vouched"] == VOUCHED_BY_RUN
 
 
-def test_the_use_of_a_runs_own_plan_is_in_its_log(tmp_path: Path) -> None:
-    run = _small(tmp_path, [Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)])
-    plan = run / "plan.toml"
-    plan.write_text(new_plan("severity", {"n_resamples": RESAMPLES}))
-    lock_plan(plan)
-    measured(run)
-    kinds = [json.loads(line)["what"] for line in Path(f"{plan}.log").read_text().splitlines()]
-    assert kinds == ["lock", "use"]
-
-
 def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path) -> None:
     found = _planned(run, tmp_path, datetime.datetime(2999, 1, 1, tzinfo=datetime.UTC))
     assert found["methods"]["exploratory"]
-    assert "after the first answer came" in found["methods"]["deviations"][0]
+    assert "after the first answer came" in found["methods"]["plan"]["vouched"]
     assert next(c for c in found["checks"] if c["name"] == "plan locked before asking")["passed"] is False
 
 

@@ -99,17 +99,14 @@ def test_sigkill_at_random_moments(tmp_path: Path) -> None:
     ("place", "sent", "code"),
     [
         ("folder", signal.SIGINT, 130),
-        ("database", signal.SIGINT, 130),
         ("folder", signal.SIGTERM, 143),
         ("background", signal.SIGTERM, 143),
     ],
 )
 def test_ctrl_c_and_a_polite_kill_keep_what_arrived(
-    tmp_path: Path, request: pytest.FixtureRequest, place: str, sent: signal.Signals, code: int
+    tmp_path: Path, place: str, sent: signal.Signals, code: int
 ) -> None:
-    run: Path | str = tmp_path / "run"
-    if place == "database":
-        run = request.getfixturevalue("postgres").url("interrupted")
+    run = tmp_path / "run"
     bench = tmp_path / "bench.jsonl"
     write_bench(bench, 2000)
     before = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if place == "background" else []  # as scripts' jobs are

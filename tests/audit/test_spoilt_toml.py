@@ -28,10 +28,3 @@ def test_prices_with_an_endless_number_are_refused(tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text(f'["openai/x"]\ninput_usd = {DIGITS}\n')
     with pytest.raises(InputError, match="cannot be read"):
         read_prices(tmp_path / "prices.toml")
-
-
-def test_a_lock_with_an_endless_number_is_text(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml.lock").write_text(f"a = {DIGITS}\n")
-    from richter.audit import _plan_lock
-
-    assert _plan_lock.is_receipt(tmp_path / "plan.toml.lock") is False

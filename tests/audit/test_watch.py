@@ -30,7 +30,7 @@ from richter.cli import main
 from richter.errors import InputError
 from richter.records import Answer, Condition, Interval, Item, Rating, sparkline
 from richter.report import history_section
-from richter.store import Call, open_ledger, run_part
+from richter.store import Call, open_ledger
 
 ITEMS = [f"q{k}" for k in range(100)]
 
@@ -241,7 +241,7 @@ def test_a_judge_that_drifts_is_not_taken_for_the_model() -> None:
 
 def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) -> None:
     for name in ("b", "a"):
-        for place in (tmp_path / "runs" / name, run_part(tmp_path / "runs" / name, CANARIES)):
+        for place in (tmp_path / "runs" / name, Path(tmp_path / "runs" / name) / CANARIES):
             with open_ledger(place, mode="write") as ledger:
                 ledger.add_items([Item(id="q", prompt="?", reference="x")])
                 ledger.add_conditions([Condition(name="bot", model=f"m-{name}", system="Be brief." * (name == "a"))])

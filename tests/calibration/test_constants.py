@@ -93,7 +93,7 @@ def test_estimators_recover_the_enumeration_at_50(rng: np.random.Generator) -> N
     labels = rng.choice(3, (questions, 2 * n), p=law)
     first = answer_pool(labels[:, :n])
     c1 = first.counts.max(axis=1) / n
-    c2, _ = held_out_confidence(answer_pool(labels))  # all splits of 100 draws into 50 and 50
+    c2 = held_out_confidence(answer_pool(labels))  # all splits of 100 draws into 50 and 50
     want_1, want_2 = enumerated(law, n)
     assert abs(c1.mean() - want_1) < 4 * c1.std() / math.sqrt(questions)
     assert abs(c2.mean() - want_2) < 4 * c2.std() / math.sqrt(questions)

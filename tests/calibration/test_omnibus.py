@@ -104,14 +104,14 @@ def test_one_family_and_its_sentence() -> None:
     for name, gap in (("calibrated", 0.0), ("too sure", 0.15)):
         c = rng.uniform(0.4, 0.95, 600)
         studies[name] = study_confidence(c, rng.random(600) < c - gap, rng=rng, n_resamples=999)
-    claims = calibration_claims({**studies, "unlabelled": None}, reasons={"unlabelled": "no item is graded"})
+    claims = calibration_claims({**studies, "unlabelled": None})
     assert claims["calibrated"].verdict is Verdict.UNDECIDED
     assert claims["too sure"].verdict is Verdict.VERIFIED
     assert claims["unlabelled"].verdict is Verdict.UNTESTABLE
     assert claims["too sure"].family is not None
     assert claims["too sure"].family.size == 2
     assert "points too sure on average" in claims["too sure"].sentence
-    assert "no item is graded" in claims["unlabelled"].sentence
+    assert "nothing is graded" in claims["unlabelled"].sentence
     for claim in claims.values():  # a claim is shown exactly where its interval excludes 0
         assert claim.interval is None or (claim.interval.low > 0) == (claim.verdict is Verdict.VERIFIED)
 

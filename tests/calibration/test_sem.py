@@ -5,39 +5,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from richter.calibration import answer_pool, held_out_confidence, regimes, reliability, sem_ece, verbalised_ece
+from richter.calibration import answer_pool, ece, held_out_confidence, regimes, sem_ece, verbalised_ece
 from richter.errors import InputError
 
 
-def over_all_splits(counts: list[int], grades: list[float], select: int) -> tuple[float, float]:
+def over_all_splits(counts: list[int], select: int) -> float:
     """Every selection of the draws one by one, ties shared equally."""
     labels = np.repeat(np.arange(len(counts)), counts)
-    confidence, correct = [], []
+    confidence = []
     for block in itertools.combinations(range(len(labels)), select):
         inside = np.bincount(labels[list(block)], minlength=len(counts))
         winners = np.flatnonzero(inside == inside.max())
         confidence.append(np.mean((np.array(counts) - inside)[winners]) / (len(labels) - select))
-        correct.append(np.mean(np.array(grades)[winners]))
-    return float(np.mean(confidence)), float(np.mean(correct))
+    return float(np.mean(confidence))
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=5).filter(lambda c: 2 <= sum(c) <= 10), st.data())
 @settings(max_examples=60, deadline=None)
 def test_exact_splits_by_enumeration(counts: list[int], data: st.DataObject) -> None:
-    grades = [float(k % 2) for k in range(len(counts))]
     select = data.draw(st.integers(1, sum(counts) - 1))
     row = [k for k, size in enumerate(counts) for _ in range(size)]
-    pool = answer_pool([row], [[grades[k] for k in row]])
-    confidence, correct = held_out_confidence(pool, select=np.array([select]))
-    want = over_all_splits(counts, grades, select)
-    assert confidence[0] == pytest.approx(want[0], abs=1e-12)
-    assert correct[0] == pytest.approx(want[1], abs=1e-12)
+    confidence = held_out_confidence(answer_pool([row]), select=np.array([select]))
+    assert confidence[0] == pytest.approx(over_all_splits(counts, select), abs=1e-12)
 
 
 def test_random_splits_approach_the_exact_average(rng: np.random.Generator) -> None:
     pool = answer_pool(rng.choice(4, (200, 20), p=[0.4, 0.3, 0.2, 0.1]))
-    exact, _ = held_out_confidence(pool)
-    random, _ = held_out_confidence(pool, splits=400, rng=rng)
+    exact = held_out_confidence(pool)
+    random = held_out_confidence(pool, splits=400, rng=rng)
     # the tie rules differ per question (first drawn against shared) but agree in the mean over exchangeable draws
     assert abs(np.mean(random - exact)) < 4 * np.std(random - exact) / np.sqrt(200)
 
@@ -93,16 +88,6 @@ def test_no_grades_is_untestable() -> None:
         sem_ece([["a", "b"]])
 
 
-def test_per_split_grading_grades_the_split_s_own_choice() -> None:
-    # counts 4 (wrong), 3 (right), 3 (right): the pool deploys the wrong one, halves mostly another
-    row = ["w"] * 4 + ["r"] * 3 + ["s"] * 3
-    grades = [[0.0] * 4 + [1.0] * 6]
-    assert sem_ece([row], grades).correct.tolist() == [0.0]
-    per_split = sem_ece([row], grades, grading="per_split").sem2
-    assert per_split is not None
-    assert per_split.accuracy == 1.0
-
-
 def test_regimes_by_hand() -> None:
     # counts (6, 3, 1): margin 0.3, mass 0.9, m~ = 0.3 / sqrt(0.9 / 10) = 1; log 3 = 1.099 > 1: low, 0.5 > lambda*
     # counts (5, 5): margin 0: Jensen-dominated; counts (10): one class: large
@@ -125,7 +110,7 @@ def test_verbalised_imputes_and_drops_by_hand() -> None:
 
 
 def test_reliability_by_hand() -> None:
-    first, second = reliability([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 0], bins=2)
+    first, second = ece([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 0], bins=2).bins
     assert (first.n, first.confidence, first.accuracy, first.gap) == (2, 0.25, 0.0, 0.25)
     assert (second.low, second.high, second.accuracy) == (0.5, 1.0, 0.5)
     assert second.accuracy in second.interval

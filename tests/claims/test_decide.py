@@ -226,23 +226,6 @@ def test_other_measures_are_decided_where_the_main_one_is_open() -> None:
     assert [level_of(c) for c in claims] == pytest.approx([0.95] * 3)
 
 
-def test_one_family_is_one_list_of_all_but_requirements_by_hand() -> None:
-    """Six claims: the largest |z| must pass 2.638 (5% / 6); a requirement stays at one-sided 5%."""
-    bound = float(ndtri(1 - 0.05 / 12))
-    for z, verdict in ((bound - 0.01, Verdict.UNDECIDED), (bound + 0.01, Verdict.VERIFIED)):
-        asked = [
-            ask(x, family=name) for name in ("main", "other", "subgroup") for x in (z if name == "other" else 1, 0)
-        ]
-        *claims, gate = decide([*asked, ask(1.65, relation="above", family="requirement")], one_family=True)
-        assert claims[2].verdict is verdict
-        assert {(c.family.name, c.family.size) for c in claims if c.family} == {("page", 6)}
-        assert claims[2].p_adjusted == pytest.approx(6 * 2 * ndtr(-z))
-        assert [c.primary for c in claims] == [True] * 2 + [False] * 4  # what it is about does not change
-        assert gate.verdict is Verdict.VERIFIED
-        assert gate.family is not None
-        assert (gate.family.name, gate.family.size) == ("requirement", 1)
-
-
 def test_a_margin_of_one_measure_decides_no_other() -> None:
     """0.2% against 2.4% catastrophic is within 5 points and not called alike: the 5 points are of accuracy."""
     rare = normal(0.022, 0.008)

@@ -211,14 +211,6 @@ def test_labels_in_groups_cover_where_labels_one_by_one_do_not_recovers_truth(rn
     assert naive < 128
 
 
-def test_labels_correct_no_claim_about_new_runs(rng: np.random.Generator) -> None:
-    once = judged(rng)
-    outcomes = dataclasses.replace(repeated(once, 2), run=np.tile([0, 1], len(once.item)), runs=("r0", "r1"))
-    found = difference_evidence(outcomes, "old", "new", about="new-runs")
-    assert "as it was graded" in found.notes[-1]
-    assert found.labels == 0
-
-
 def pairs_that_cancel(groups: int) -> Outcomes:
     """A judge calls every answer right; people one of the two answers of every group."""
     number = 2 * groups
@@ -354,15 +346,6 @@ def test_an_answer_weighs_its_items_part_by_hand() -> None:
     assert labelled(made, 0, use).weight == pytest.approx([1 / 3, 1 / 6, 1 / 6, 1 / 3])
     weighted = dataclasses.replace(made, weight=np.array([1.0, 2.0, 3.0]))
     assert labelled(weighted, 0, use).weight == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 2])
-
-
-def test_labels_count_by_draw_of_these_items_and_by_item_of_such_by_hand() -> None:
-    """Both draws of 9 items have labels: 18 units of these very items, 9 of items like them."""
-    table = np.tile([1.0, 0.0], (9, 1, 1))
-    made = outcomes(table, label=np.tile([1.0, 0.0], 9))
-    these, such = mean_evidence(made, "a", about="these-items"), mean_evidence(made, "a")
-    assert (these.units, these.unit) == (18, "draw")
-    assert (such.units, such.unit) == (9, "item")
 
 
 @pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (None, 1.0)])

@@ -290,16 +290,6 @@ def test_one_rate_is_wilson_or_exact_against_scipy() -> None:
         assert evidence.interval(0.9).high == pytest.approx(theirs.high)
 
 
-def test_these_items_take_only_draws_as_chance_by_hand() -> None:
-    values = np.random.default_rng(8).random((6, 2, 5)) + np.arange(6)[:, None, None] / 3
-    evidence = difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="these-items")
-    variance = np.sum(np.var(values, axis=2, ddof=1)) / 5 / 36
-    assert evidence.standard_error == pytest.approx(math.sqrt(variance))
-    assert evidence.unit == "draw"
-    with pytest.raises(InputError, match="one draw"):
-        difference_evidence(outcomes(values[:, :, :1], "mean_severity"), "a", "b", about="these-items")
-
-
 def _of_runs(values: np.ndarray) -> Outcomes:
     made = outcomes(values, "mean_severity")
     return dataclasses.replace(made, run=made.draw, runs=tuple(map(str, range(values.shape[2]))))
@@ -314,7 +304,7 @@ def test_new_runs_count_the_interaction_once_by_hand() -> None:
     both = np.sum(rest**2) / ((n - 1) * (runs - 1)) / (n * runs)
     of_runs, of_items = np.var(x.mean(axis=0), ddof=1) / runs, np.var(x.mean(axis=1), ddof=1) / n - both
     assert of_items > 0
-    found = difference_evidence(_of_runs(values), "a", "b", about="new-runs")
+    found = difference_evidence(_of_runs(values), "a", "b")
     reach = math.sqrt(stdtrit(runs - 1, 0.975) ** 2 * of_runs + stdtrit(n - 1, 0.975) ** 2 * of_items)
     assert found.interval(0.95).low == pytest.approx(x.mean() - reach)
     assert found.standard_error == pytest.approx(math.sqrt(of_runs + of_items))
@@ -330,12 +320,35 @@ def test_new_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: i
         shift = rng.normal(0, 0.3, size=(1, 2, runs))
         values = rng.normal(0, 0.5, size=(80, 1, 1)) + shift + rng.normal(0, 0.3, size=(80, 2, runs))
         made = _of_runs(values + 2)
-        by_items += p_value(difference_evidence(made, "a", "b"), 0.0) <= 0.05
-        by_runs += p_value(difference_evidence(made, "a", "b", about="new-runs"), 0.0) <= 0.05
+        alone = dataclasses.replace(made, run=None)
+        by_items += p_value(difference_evidence(alone, "a", "b"), 0.0) <= 0.05
+        by_runs += p_value(difference_evidence(made, "a", "b"), 0.0) <= 0.05
     assert by_items > 100
     assert by_runs <= 20
-    with pytest.raises(InputError, match="one run"):
-        difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="new-runs")
+
+
+def test_runs_never_narrow_and_single_answers_are_no_runs() -> None:
+    """Two runs that happen to agree keep the limits of the items, and a run for each answer is its name."""
+    values = np.repeat(np.random.default_rng(5).random((12, 2, 1)), 2, axis=2)
+    made = _of_runs(values)
+    crossed, alone = (difference_evidence(one, "a", "b") for one in (made, dataclasses.replace(made, run=None)))
+    assert (crossed.unit, crossed.units, alone.unit) == ("run", 2, "item")
+    assert crossed.interval(0.95).low <= alone.interval(0.95).low
+    named = dataclasses.replace(made, run=np.arange(len(made.item)))
+    assert difference_evidence(named, "a", "b").unit == "item"
+
+
+def test_one_condition_with_runs_adds_what_its_own_vary_by() -> None:
+    """A baseline that was run once: the spread of the other's three runs counts, at two degrees of freedom."""
+    x = np.random.default_rng(3).random((20, 2, 3))
+    x[:, 1] += [0.0, 0.5, 1.0]
+    x[:, 0, 1:] = np.nan
+    made = outcomes(x, "mean_severity")
+    made = dataclasses.replace(made, run=np.where(made.condition == 0, 3, made.draw), runs=tuple("uvwx"))
+    found = difference_evidence(made, "a", "b")
+    reach = stdtrit(2, 0.975) * np.std(x[:, 1].mean(axis=0), ddof=1) / math.sqrt(3)
+    assert (found.unit, found.units) == ("run", 3)
+    assert found.interval(0.95).half_width >= reach
 
 
 def test_no_common_item_is_refused() -> None:

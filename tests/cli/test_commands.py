@@ -9,7 +9,6 @@ import click
 import pytest
 
 from helpers.spelling import command_of, lines_in, options_of, unknown_options
-from richter.cli import _decide_commands
 from richter.cli._aliases import ALIASES, GONE, respell
 from richter.cli._io import _CONFIRMING, _POLICY
 from richter.cli._io import READING as READ_BY
@@ -52,13 +51,13 @@ OLD = {
     "calibration phase": f"{READS} --runs --level --svg --seed --json",
     "calibration pipeline": "--level --seed --json",
     "check": f"{READS} --json",
-    "compare": f"--margin --on --about --control --by --adjust --suite --chance {VOUCHES} --family --tail-plan --tried "
+    "compare": f"--margin --on --control --by {VOUCHES} --tail-plan --tried "
     f"--min-shared {READS} --level --resamples --seed --md --json",
     "demo": "--quick --also --json",
     "doctor": "--json",
     "draw": f"--bench --model --draws --temperature --max-tokens --top-p --seed --style --plain --no-logprobs --judge "
     f"--adaptive --limit {PAID} {PARALLEL} {ENGINE} --dry-run --json",
-    "export": f"--output --table --force --evidence --hub --license --creator --mlflow --wandb {READS}",
+    "export": f"--output --table --force --mlflow --wandb {READS}",
     "floors": "--n --error-rate --lipschitz --delta --autocorrelation --cluster-size --intraclass --json",
     "floors data": f"{READS} --seed --level --json",
     "floors next": "--budget --size --condition --signal --seed --level --memory --json",
@@ -110,7 +109,7 @@ OLD = {
     "tail score": "--scorer --output --model --max-tokens --slots --map --wide --filter --test --json",
     "tail test": f"{READS} --plan --q --transform --tolerance-mean --tolerance-tvar --delta --pairing --family "
     f"{VOUCHES} --level --n-resamples --probe --scan --seed --exit-code {ENGINE} --json",
-    "verify": f"--seals {READS} --json",
+    "verify": f"{READS} --json",
     "view": f"{READS} --port --no-browser",
     "watch": f"--condition --margin --date {READS} --independent-days --deployed --level --json",
 }
@@ -223,11 +222,3 @@ def test_every_printed_command_is_spelt_as_today() -> None:
         if command_of(words) is None or _is_old(words) or unknown_options(words):
             wrong.append(f"{place}: richter {' '.join(words)}")
     assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize(("old", "new"), [("such-items", "new-items"), ("such-runs", "new-runs")])
-def test_the_old_words_for_what_a_claim_is_about_work(old: str, new: str) -> None:
-    about = next(option for option in _decide_commands.compare.params if option.name == "about")
-    assert about.type.convert(old, None, None) == about.type.convert(new, None, None) == new
-    with pytest.raises(click.BadParameter):
-        about.type.convert("such-models", None, None)

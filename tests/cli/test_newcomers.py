@@ -348,7 +348,7 @@ def test_an_unknown_measure_is_answered_with_those_there_are(logs: Path, capsys:
     """It said "It has accuracy", of a log with confidences and costs."""
     _, said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --on seconds")
     assert "There are no values of seconds in bot_a.jsonl and bot_b.jsonl." in said
-    assert "There are accuracy, ece, money, cost_per_success." in said
+    assert "There are accuracy, ece, money." in said
 
 
 def test_a_difference_without_any_spread_could_not_have_shown_nothing(
@@ -407,7 +407,7 @@ def test_advice_on_two_logs_names_both_and_the_page_too(logs: Path, capsys: pyte
 
 
 def test_rows_of_a_table_say_what_they_are_of(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two rows "accuracy, points" for two subgroups; pass@3 and a trade as shares below points."""
+    """Two rows "accuracy, points" for two subgroups; pass@3 as a share below points."""
     Path("parts.csv").write_text(
         "item,condition,correct,subject\n"
         + "".join(

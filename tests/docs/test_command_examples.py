@@ -1,6 +1,6 @@
 """Every command example of the documentation runs from a clean folder, in the order of its page.
 
-Hosted models are played by a simulated endpoint on loopback, a database server by one on loopback, and who looks at a
+Hosted models are played by a simulated endpoint on loopback, and who looks at a
 local page by a request for it. The handbook and the questions are simulated documents.
 """
 
@@ -27,7 +27,6 @@ from helpers.batch_provider import BatchApi
 from helpers.document_world import FILLER, SimulatedWorld, write_documents, year_of
 from helpers.local_model import need_smollm2
 from helpers.object_store import ObjectStore
-from helpers.postgres import PASSWORD, PostgresServer
 from helpers.trials import RUNS_ALL
 from richter.cli import main
 from richter.models import PROVIDERS
@@ -196,15 +195,11 @@ def prepare_small_demo(run: Path, size: DemoSize) -> list[Item]:
 
 
 @pytest.fixture
-def services(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Start what a command asks for beyond models, and name it in the command: a database, batch jobs, a bucket."""
+def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Start what a command asks for beyond models, and name it in the command: batch jobs, a bucket."""
     with contextlib.ExitStack() as stack:
 
         def with_services(command: str) -> str:
-            if "db.example" in command:
-                server: PostgresServer = request.getfixturevalue("postgres")
-                monkeypatch.setenv("PGPASSWORD", PASSWORD)
-                return command.replace("ann@db.example/evals", f"richter@127.0.0.1:{server.port}/postgres")
             if "--batch" in command:
                 point_to(monkeypatch, f"{stack.enter_context(BatchApi()).url}/v1")
             if "s3://" in command:
@@ -278,5 +273,5 @@ def test_examples_that_no_test_runs_are_these() -> None:
         "Gemma's weights (253 MB, under terms of their own)": 1,
         "alt-profanity-check, which no test installs": 1,
         "a Ray cluster: tests/engine and tests/knowledge run one": 5,
-        "another program than Richter": 15,
+        "another program than Richter": 13,
     }

@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from errorquake_judges import hierarchical_bootstrap
+from errorquake_scores import Scores
 from helpers.ray_cluster import RayCluster
 from helpers.simulated import simulated_run
 from richter.audit import measure_run
 from richter.cli._main import _root
 from richter.engine import RayEngine, open_engine
-from richter.severity import Scores
 from richter.stats import Mapper, in_threads, run_tasks
 from richter.tail import TailPlan, compare_conditions
 from tail_power import simulate_criteria, simulate_protocol

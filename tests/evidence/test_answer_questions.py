@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import METRICS, Blocked, Outcomes, Question, Trade
-from richter.evidence import Policy, SeveritySettings, evidence, has_values, joint_law_of, trade, worst_sample
+from richter.claims import METRICS, Blocked, Outcomes, Question
+from richter.evidence import Policy, SeveritySettings, evidence, has_values, joint_law_of, worst_sample
 from richter.evidence._severity_evidence import severity_pairs
 from richter.tables import Dataset
 
@@ -118,21 +118,7 @@ def test_errors_weighed_against_a_control_have_their_own_law() -> None:
     assert law(dataset, pairs, "b", severity=settings) is None
 
 
-# ------------------------------------------------------------------ trades and gates
-
-
-def test_a_trade_of_a_blocked_part_is_blocked_with_the_notes_of_that_part() -> None:
-    dataset = dataset_of(grades())
-    quality = dataclasses.replace(
-        evidence(dataset, Question(measure="accuracy", conditions=("a", "b"), margin=0.1)), notes=("of quality", "both")
-    )
-    cost = dataclasses.replace(evidence(dataset, Question(measure="money", conditions=("a", "b"))), notes=("of cost",))
-    found = trade(quality, cost)
-    assert (found.evidence, found.notes) == (cost.evidence, ("of cost",))
-    known = dataclasses.replace(quality, metric=METRICS["money"], notes=("of cost", "both"))
-    joined = trade(quality, known)
-    assert isinstance(joined.evidence, Trade)
-    assert joined.notes == ("of quality", "both", "of cost")
+# ------------------------------------------------------------------ gates
 
 
 def test_the_gates_of_a_slope_are_those_of_its_own_pair() -> None:

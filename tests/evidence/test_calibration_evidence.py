@@ -103,7 +103,7 @@ def test_runs_of_a_condition_are_its_own_by_hand() -> None:
     own = dataclasses.replace(own, run=run, runs=("r0", "r1", "r2", "r3"))
     sure = rng.uniform(0.4, 1.0, len(own.item))
     dataset = dataset_of(own, confidence=dict(zip(keys_of(own), sure.tolist(), strict=True)))
-    found = evidence(dataset, PAIR, Policy(about="new-runs")).known
+    found = evidence(dataset, PAIR).known
     uses = (own.condition == 0, own.condition == 1)
     sides = [ece_side(sure[use], own.value[use], own.item[use], run=run[use]) for use in uses]
     want = ece_difference(*sides, paired=True)

@@ -338,9 +338,6 @@ def test_two_groupings_block_what_allows_for_one() -> None:
     for block in (
         block_of(sure, Question(measure="ece", conditions=("a", "b"))),
         block_of(both, unpaired=True),
-        block_of(both, adjust=True),
-        block_of(both, suite={"u": 1.0, "v": 1.0}),
-        block_of(both, about="these-items"),
         block_of(both, Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")),
     ):
         assert block is not None
@@ -428,18 +425,34 @@ def test_up_to_one_in_a_hundred_missing_leaves_what_has_no_worst_value_by_hand(l
     assert (block is not None) is blocks
 
 
-def test_a_claim_about_new_runs_cannot_count_missing_grades_as_wrong() -> None:
-    """A missing grade belongs to no run: it was ignored without a word, now it blocks above 1%."""
+def test_a_missing_grade_counts_in_the_run_that_lacks_it() -> None:
+    """Run s0 of b lacks ten of 50: at the worse end they are wrong there, and the three other runs stay as they are."""
     rng = np.random.default_rng(0)
     table = (rng.random((50, 2, 4)) < 0.6).astype(float)
     table[:10, 1, 0] = np.nan
     made = outcomes(table)
     made = dataclasses.replace(made, run=made.draw, runs=("s0", "s1", "s2", "s3"))
-    block = block_of(dataset_of(made), about="new-runs")
+    asked = evidence(dataset_of(made), PAIR).known
+    filled = np.nan_to_num(table)
+    whole = dataclasses.replace(outcomes(filled), run=outcomes(filled).draw, runs=made.runs)
+    assert asked.as_worst is not None
+    want = evidence(dataset_of(whole), PAIR).known
+    assert asked.as_worst.interval(0.95) == want.interval(0.95)
+    assert want.unit == "run"
+
+
+def test_runs_block_what_does_not_allow_for_them() -> None:
+    made = outcomes(np.tile([[1.0], [2.0], [0.0]], (30, 2, 4)), "mean_severity")
+    made = dataclasses.replace(made, run=made.draw, runs=("s0", "s1", "s2", "s3"))
+    for measure, gate in (("b", "runs"), ("graver_error", "runs"), ("severity_given_error", None)):
+        block = block_of(dataset_of(made), Question(measure=measure, conditions=("a", "b")))
+        assert (None if block is None else block.gate) == gate
+    label = np.where(np.arange(len(made.item)) % 3 == 0, made.value, np.nan)
+    block = block_of(
+        dataset_of(dataclasses.replace(made, label=label)), Question(measure="mean_severity", conditions=("a", "b"))
+    )
     assert block is not None
-    assert (block.gate, block.override) == ("missing", "--missing at-random")
-    assert block_of(dataset_of(made), about="new-runs", missing="at-random") is None
-    assert block_of(dataset_of(made)) is None
+    assert (block.gate, block.override) == ("runs", "--map draw=COLUMN")
 
 
 # ------------------------------------------------------------------ all together

@@ -1,6 +1,5 @@
 """Contests of two among several models: each two are compared in the questions in which they met, by hand counts."""
 
-import dataclasses
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from richter.claims import Evidence, Question
 from richter.evidence import Policy, are_contests, evidence
-from richter.stats import bradley_terry
 from richter.tables import Dataset, ReadOptions, read_tables
 
 NAMES = ("ash", "birch", "cedar")
@@ -51,17 +49,3 @@ def test_ordinary_answers_of_several_models_are_no_contests() -> None:
     rows = [{"item": f"q{i}", "model": m, "correct": i % 2} for i in range(20) for m in NAMES[: 2 + i % 2]]
     assert not are_contests(read_tables(pl.DataFrame(rows)))
     assert are_contests(contests()[0])
-
-
-@pytest.mark.parametrize("pair", list(combinations(NAMES, 2)))
-def test_a_strength_is_that_of_all_contests_of_the_board(pair: tuple[str, str]) -> None:
-    """The first named is shown first; grades of another measure beside the contests change nothing."""
-    dataset, written = contests()
-    other = dataset.scores.with_columns(metric=pl.lit("mean_score"), value=1 - pl.col("value"))
-    dataset = dataclasses.replace(dataset, scores=pl.concat([dataset.scores, other]))
-    found = evidence(dataset, Question(measure="strength", conditions=pair), Policy()).known
-    first, second = ([NAMES.index(name) for name in written[column]] for column in ("model_a", "model_b"))
-    want = bradley_terry(first, second, written["winner"] == "model_a", written["question_id"], size=3)
-    low, high = (float(want.values[NAMES.index(name)]) for name in pair)
-    assert found.values == (pytest.approx(low), pytest.approx(high))
-    assert found.estimate == pytest.approx(high - low)

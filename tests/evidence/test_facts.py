@@ -11,9 +11,8 @@ from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import METRICS, Outcomes, Question, Trade, decide
+from richter.claims import METRICS, Outcomes, Question
 from richter.evidence import (
-    Policy,
     RaterShares,
     alignment_of,
     confident_counts,
@@ -27,10 +26,8 @@ from richter.evidence import (
     outcomes_of,
     rater_shares,
     sample_of,
-    trade,
 )
 from richter.evidence._facts import describe_out_of_range
-from richter.records import Verdict
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -60,7 +57,7 @@ def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
     [
         lambda d: outcomes_of(d, "accuracy"),
         lambda d: sample_of(d, "accuracy"),
-        lambda d: alignment_of(d, False, None),
+        lambda d: alignment_of(d, False),
         lambda d: lacking_grades(d, "accuracy", ("a", "b"), False, False),
     ],
 )
@@ -152,7 +149,7 @@ def test_runs_are_crossed_by_their_names_and_not_by_their_numbers(measure: str, 
     question = Question(measure=measure, conditions=("a", "b"))
 
     def found(names: dict[str, tuple[str, ...]]) -> Any:
-        return evidence(with_runs(names, stored), question, Policy(about="new-runs")).known
+        return evidence(with_runs(names, stored), question).known
 
     same, turned, other = found(SAME), found(TURNED), found(OTHER)
     assert [(e.unit, e.units) for e in (same, turned, other)] == [("run", 3), ("run", 3), ("run", 6)]
@@ -176,7 +173,7 @@ def test_runs_numbered_in_another_order_are_the_same_runs_by_hand() -> None:
     assert len(rows) == len(again.answers)
     for measure in ("mean_severity", "severity_given_error"):
         question = Question(measure=measure, conditions=("a", "b"))
-        one, two = (evidence(d, question, Policy(about="new-runs")).known for d in (made, again))
+        one, two = (evidence(d, question).known for d in (made, again))
         assert (one.interval(0.95).low, one.interval(0.95).high) == pytest.approx(
             (two.interval(0.95).low, two.interval(0.95).high)
         )
@@ -193,24 +190,6 @@ def test_shares_of_raters_by_hand() -> None:
     assert (found.first, found.second) == ({"x": 8, "a": 2}, {"x": 8, "b": 2})
     assert found.comparable == ()  # of 20 answers each nobody rated enough
     assert rater_shares(dataset_of(severity, kind="given"), "given", "a", "b") is None
-
-
-# ------------------------------------------------------------------ pages
-
-
-def test_a_trade_joins_the_evidence_on_quality_and_cost() -> None:
-    rng = np.random.default_rng(0)
-    money = outcomes(np.exp(rng.normal([0.0, -1.0], 0.3, (200, 2))), "money")
-    dataset = dataset_of(grades(200), money)
-    quality = evidence(dataset, dataclasses.replace(PAIR, margin=0.3))
-    cost = evidence(dataset, Question(measure="money", conditions=("a", "b")))
-    both = trade(quality, cost)
-    assert isinstance(both.evidence, Trade)
-    assert (both.evidence.quality, both.evidence.cost) == (quality.evidence, cost.evidence)
-    assert (both.evidence.margin, both.evidence.cost_metric.name) == (0.3, "money")
-    assert decide([both])[0].verdict is Verdict.VERIFIED
-    nothing = evidence(dataset, Question(measure="latency", conditions=("a", "b")))
-    assert trade(quality, nothing).evidence == nothing.evidence  # one half that is blocked blocks the trade
 
 
 # ------------------------------------------------------------------ ranges, groups, labels
@@ -275,18 +254,6 @@ def test_without_a_main_measure_labels_contradict_nothing() -> None:
     dataset = dataset_of(outcomes(np.ones((5, 2)), "latency"))
     assert dataset.metric is None
     assert label_conflicts(dataset) == ()
-
-
-def test_a_stated_chance_decides_which_accuracies_are_near_it(rng: np.random.Generator) -> None:
-    """Five conditions see one difficulty and one guesses at 70%: unchecked where that is chance, else misaligned."""
-    hard = rng.normal(size=(2000, 1))
-    right = (rng.normal(size=(2000, 6)) * 0.7 + 0.5 > hard).astype(float)
-    right[:, 0] = rng.random(2000) < 0.7
-    dataset = dataset_of(outcomes(right))
-    near, far, unstated = (alignment_of(dataset, False, chance) for chance in (0.7, 0.25, None))
-    assert (near.unchecked, near.refused) == (("a",), ())
-    assert far.unchecked == unstated.unchecked == ()
-    assert [one.conditions for one in far.refused] == [one.conditions for one in unstated.refused] == [("a",)]
 
 
 @pytest.mark.parametrize(("size", "large"), [(2, ""), (5, "g1")])

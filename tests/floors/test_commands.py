@@ -395,22 +395,3 @@ def test_a_floor_is_never_zero(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     pl.DataFrame({"item": range(50), "condition": "a", "correct": 1}).write_csv(tmp_path / "all.csv")
     row = json.loads(run(capsys, "size", "calibration", str(tmp_path / "all.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["accuracy_floor"] > 0
-
-
-def test_what_is_generalised_to_is_said_and_one_draw_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
-) -> None:
-    path = str(write_grades(tmp_path, rng, old=0.0, new=1.0))
-    row = json.loads(run(capsys, "compare", path, "--about", "these-items", "--json", "-")[1])
-    assert {c["verdict"] for c in row["claims"] if c["measure"] == "accuracy"} == {"untestable"}
-    assert "one draw" in row["refused"][0]["reason"]
-    by_ece = run(capsys, "compare", path, "--about", "these-items", "--on", "ece", "--json", "-")[1]
-    own = next(c for c in json.loads(by_ece)["claims"] if c["measure"] == "ece")
-    assert own["verdict"] == "untestable"
-    assert "items have one draw" in own["reason"]
-    frame = pl.read_csv(path)
-    pl.concat([frame.with_columns(draw=pl.lit(k)) for k in (0, 1)]).write_csv(tmp_path / "twice.csv")
-    twice = ("compare", str(tmp_path / "twice.csv"), "old", "new", "--about", "these-items")
-    claim = json.loads(run(capsys, *twice, "--json", "-")[1])["claims"][0]
-    assert (claim["unit"], claim["n"], claim["units"]) == ("draw", 300, 1200)
-    assert "these very questions" in " ".join(run(capsys, *twice)[1].split())

@@ -235,7 +235,6 @@ def test_discontinuous_stage_is_unverifiable() -> None:
 
 def test_effective_n_by_hand() -> None:
     assert effective_n(1000, autocorrelation=0.5) == pytest.approx(1000 / 3)
-    assert effective_n(1000, autocorrelation=0.5, paper=True) == pytest.approx(500)
     assert effective_n(1000, cluster_size=5, intraclass=0.25) == pytest.approx(500)
 
 

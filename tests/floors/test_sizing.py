@@ -160,7 +160,6 @@ def test_correlated_labels_by_hand() -> None:
     assert effective_n(100) == effective_n(100, autocorrelation=0.0) == 100
     assert effective_n(100, cluster_size=5, intraclass=0.0) == effective_n(100, cluster_size=1, intraclass=0.5) == 100
     assert effective_n(100, autocorrelation=0.5) == pytest.approx(100 / 3)
-    assert effective_n(100, autocorrelation=0.5, paper=True) == 50
     assert effective_n(100, cluster_size=5, intraclass=0.25) == 50
     assert effective_n(100, cluster_size=5, intraclass=0.25, autocorrelation=0.5) == pytest.approx(50 / 3)
     for one in ({"cluster_size": 5}, {"intraclass": 0.2}):

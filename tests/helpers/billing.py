@@ -16,7 +16,7 @@ import time
 import urllib.request
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from aiohttp import web
 
@@ -119,14 +119,14 @@ class Outcome:
         )
 
 
-def run_schedule(server: BillingServer, folder: Path, seed: int, *, excess: int = 1, run: str | None = None) -> Outcome:
+def run_schedule(server: BillingServer, folder: Path, seed: int, *, excess: int = 1) -> Outcome:
     """Commands one after the other on one run with one budget: asking, drawing into a part, judging; some are killed.
 
-    Each is a forked process, so that it can be killed at any moment. `run` is an address in a database.
+    Each is a forked process, so that it can be killed at any moment.
     """
     from richter.errors import RichterError
     from richter.records import Decoding, Item
-    from richter.store import find_parts, open_ledger, run_part
+    from richter.store import find_parts, open_ledger
     from richter_audit.llm import Budget
     from richter_audit.stages import ask_run, judge_run, name_conditions
 
@@ -138,7 +138,7 @@ def run_schedule(server: BillingServer, folder: Path, seed: int, *, excess: int 
     calls = rng.choice((None, rng.randrange(20, 250)))
     usd = rng.uniform(0.005, 0.06) if calls is None or rng.random() < 0.5 else None
     items = [Item(id=f"i{n}", prompt=f"What is {n}?", reference=str(n)) for n in range(rng.randrange(30, 200))]
-    place: Any = run or folder / f"run-{seed}"
+    place = folder / f"run-{seed}"
     cold = name_conditions([name], decoding=Decoding(max_tokens=16))
     warm = name_conditions([name], temperatures=[1.0], decoding=Decoding(max_tokens=16))
     judge = [dataclasses.replace(c, name="judge") for c in cold]
@@ -149,7 +149,7 @@ def run_schedule(server: BillingServer, folder: Path, seed: int, *, excess: int 
         if kind == "ask":
             ask_run(place, items, cold, max_attempts=3, **asking)
         elif kind == "draw":
-            ask_run(run_part(place, "draws"), items, warm, draws=3, max_attempts=3, **asking)
+            ask_run(place / "draws", items, warm, draws=3, max_attempts=3, **asking)
         else:
             judge_run(place, judges=judge, allow_self=True, **asking)
 

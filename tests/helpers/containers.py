@@ -19,9 +19,6 @@ from helpers.read_any import Reader, read_log, read_table, write_documents
 from richter_audit.knowledge import read_documents
 
 ROWS = 24
-JUNIT = """<testsuite name="s"><testcase classname="q" name="one[old]" time="0.1"/>
-<testcase classname="q" name="two[old]"><failure message="no">x</failure></testcase>
-<testcase classname="q" name="one[new]"/><testcase classname="q" name="two[new]"><skipped/></testcase></testsuite>"""
 PACKERS = {
     "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.ZstdCompressor().compress,
 }  # fmt: skip
@@ -56,7 +53,7 @@ def containers(folder: Path) -> dict[str, tuple[Path, Reader]]:
     table = grades()
     texts = {
         "csv": table.write_csv(), "tsv": table.write_csv(separator="\t"), "json": table.write_json(),
-        "jsonl": table.write_ndjson(), "html": html_table(table), "xml": JUNIT,
+        "jsonl": table.write_ndjson(), "html": html_table(table),
     }  # fmt: skip
     for name, text in texts.items():
         (folder / f"t.{name}").write_text(text, encoding="utf-8")
@@ -92,7 +89,7 @@ def broken_copy(path: Path, rng: random.Random) -> bytes:
         return PACKERS[ending](rng.choice(MUTATIONS)(inside, rng))
     if ending == "zip":
         return _broken_zip(data, rng)
-    if ending in ("html", "xml"):
+    if ending == "html":
         return _broken_markup(data, rng)
     return mutate(path, rng)
 

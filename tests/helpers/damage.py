@@ -1,4 +1,4 @@
-"""Ways in which a disk, a copy or a hand spoils a ledger, and what can be read of one."""
+"""Ledgers with some of everything in them, ways in which a disk, a copy or a hand spoils one, and what can be read."""
 
 import random
 import shutil
@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from richter.errors import RichterError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
-from richter.store import LEDGER_NAME, Call, Ledger, check_integrity, open_ledger
+from richter.store import LEDGER_NAME, Call, Ledger, open_ledger
 
 PAGE = 4096
 
@@ -136,15 +135,3 @@ def damage(source: Path, target: Path, rng: random.Random) -> None:
     data = bytearray(file.read_bytes())
     rng.choice(DAMAGES)(data, rng)
     file.write_bytes(data)
-
-
-def ended(run: Path, whole: tuple[Any, ...]) -> str:
-    """What becomes of a damaged run: named, or as good as whole; anything else is a fault of ours."""
-    named = not check_integrity(run).sound
-    try:
-        same = repr(everything(run)) == repr(whole)
-    except RichterError:
-        return "named" if named else "NOT NAMED, but not read"
-    if same:
-        return "named, and reads identical" if named else "reads identical"
-    return "READ SILENTLY DIFFERENT" if not named else "NAMED, BUT READ DIFFERENT BY COMMANDS"

@@ -25,7 +25,7 @@ def main(folder: Path, arguments: list[str]) -> int:
     if arguments[:2] == ["run", "list"]:
         print(*state["runs"], sep="\n")
     elif arguments[:2] == ["run", "download"]:
-        kept = folder / "artifacts" / arguments[2] / "evidence.zip"
+        kept = folder / "artifacts" / arguments[2] / "baseline.parquet"
         if not kept.exists():
             return refuse(404, "no artifact matches")
         shutil.copy(kept, option("--dir"))

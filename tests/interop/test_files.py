@@ -1,5 +1,7 @@
+import sqlite3
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from richter.errors import InputError
@@ -22,3 +24,27 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 def test_columns_parted_by_single_spaces(tmp_path: Path) -> None:
     assert read_frame(write(tmp_path, "system score seg\nA.1 -2.5 1\n", "t.tsv")).rows() == [("A.1", -2.5, 1)]
     assert read_frame(write(tmp_path, "one column, two\n1,2\n")).columns == ["one column", " two"]
+
+
+def test_kinds_that_are_not_read_are_refused_in_words(tmp_path: Path) -> None:
+    drawn = {
+        "psql.txt": " id | model | passed\n----+-------+-------\n 1 | a | t\n",
+        "README.md": "# Trial\n\n| # | gpt | llama |\n|---|:-:|---|\n| 1 | 1 | 0 |\n",
+    }
+    for name, text in drawn.items():
+        with pytest.raises(InputError, match=r"a table drawn with lines, which is not read.* Save it as CSV"):
+            read_frame(write(tmp_path, text, name))
+    with sqlite3.connect(tmp_path / "evals.db") as database:
+        database.execute("CREATE TABLE answers (item TEXT, correct INTEGER)")
+    database.close()
+    pl.DataFrame({"item": ["a"], "correct": [1]}).write_ipc(tmp_path / "results.feather")
+    report = write(tmp_path, '<testsuite name="s"><testcase classname="t" name="q"/></testsuite>', "report.xml")
+    for path in (tmp_path / "evals.db", tmp_path / "results.feather", report):
+        with pytest.raises(InputError, match=r"not read|not a table"):
+            read_frame(path)
+
+
+def test_a_table_in_a_cell_is_no_table_of_answers(tmp_path: Path) -> None:
+    cell = '"| a | b |\n|---|---|\n| 1 | 2 |"'
+    path = write(tmp_path, f"item,model,answer,correct\nq1,m,{cell},1\nq2,m,{cell},0\n")
+    assert read_frame(path)["correct"].to_list() == [1, 0]

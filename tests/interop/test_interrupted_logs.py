@@ -10,22 +10,18 @@ from richter.cli import main
 from richter.tables import read_tables
 
 
-def test_a_failed_log_of_inspect_is_interrupted_as_file_run_and_archive(tmp_path: Path) -> None:
+def test_a_failed_log_of_inspect_is_interrupted_as_file_and_run(tmp_path: Path) -> None:
     for name in ("a", "b"):
         log = inspect_header(status="error", eval={"model": f"mockllm/{name}"}, error={"message": "boom"})
         log["samples"] = [inspect_sample(f"q{k}", "CI"[k % 2]) for k in range(4)]
         (tmp_path / f"{name}.json").write_text(json.dumps(log))
     logs = (str(tmp_path / "a.json"), str(tmp_path / "b.json"))
-    for command in (
-        ["import", *logs, "-o", f"{tmp_path}/run"],
-        ["export", f"{tmp_path}/run", "--evidence", f"{tmp_path}/e.zip"],
-    ):
-        with pytest.raises(SystemExit) as stop:
-            main(command)
-        assert stop.value.code == 0
+    with pytest.raises(SystemExit) as stop:
+        main(["import", *logs, "-o", f"{tmp_path}/run"])
+    assert stop.value.code == 0
     found = [
         {note for note in read_tables(*sources).notes if "interrupted" in note}
-        for sources in (logs, (tmp_path / "run",), (tmp_path / "e.zip",))
+        for sources in (logs, (tmp_path / "run",))
     ]
     assert len(found[0]) == 2
-    assert found[1] == found[2] == found[0]
+    assert found[1] == found[0]

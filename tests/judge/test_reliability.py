@@ -120,8 +120,6 @@ def test_judges_against_people(rng: np.random.Generator) -> None:
     assert report.missing["old"].k > 0
     assert report.missing["new"].k == 0
     assert report.missing_test.p_value < 0.001  # mild fails on the old condition only
-    assert 1 < report.effective.estimate < 2  # the shared error makes two judges worth less than two
-    assert isinstance(judge_report(judges, None, rng=rng).effective, Undefined)
 
 
 def test_one_rater_has_no_agreement(rng: np.random.Generator) -> None:

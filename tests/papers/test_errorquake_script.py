@@ -8,7 +8,9 @@ import pytest
 
 import errorquake
 from errorquake_analyses import Skipped
+from errorquake_scores import scores_of
 from richter.severity import PAPER
+from richter.tables import read_tables
 from severity.studies_by_hand import simulated_scores
 
 
@@ -87,3 +89,12 @@ def test_the_recipe_of_the_paper_is_the_default(judged: Path) -> None:
     same = errorquake.analyse_scores(judged, n_resamples=200, seed=1, recipe=PAPER)[1]
     assert paper["fixed_m_min"] == same["fixed_m_min"]
     assert study.counts.matched > 0
+
+
+def test_scores_have_each_judges_own_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("item,condition,severity,domain,tier,judge_1,judge_2\na,x,1.5,law,2,1,2\nb,x,0,law,1,0,0\n")
+    scores = scores_of(read_tables(path))
+    assert scores.judges is not None
+    assert np.array_equal(scores.judges[:, :, 0], [[1, 0], [2, 0]])
+    assert [name for name, _ in scores.by_domain()] == ["law"]

@@ -7,10 +7,11 @@ import pytest
 from errorquake_mechanisms import couple, mechanisms_by_severity, mechanisms_by_size, severity_band, size_class
 from errorquake_prediction import conditional_information, resolution_bound
 from errorquake_robustness import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
+from errorquake_scores import Scores
 from richter.audit._severity_labels import mechanisms_named
 from richter.errors import InputError, TooFewErrors
 from richter.records import Rating
-from richter.severity import PAPER, Recipe, Scores
+from richter.severity import PAPER, Recipe
 from severity.studies_by_hand import simulated_scores
 
 
@@ -25,13 +26,13 @@ def test_coarsening_keeps_b_where_the_law_holds(rng: np.random.Generator) -> Non
 def test_coarsening_to_five_by_hand(rng: np.random.Generator) -> None:
     # 0.5 and 1.0 and 1.5 go to 1, 2.0 and 2.5 to 2, 3.0 and 3.5 to 3, 4.0 to 4 (halves down, never to correct)
     scores = simulated_scores(rng, [0.5, 0.6, 0.7], n=3000)
-    found = coarsen_scale(scores, 5, recipe=Recipe(estimator="exact", min_bins=1))
+    found = coarsen_scale(scores, 5, recipe=Recipe(estimator="aki", min_bins=1))
     counts = np.array([np.sum(scores.severity[:, 0] == s) for s in np.arange(1, 9) / 2])
     merged = np.array([counts[:3].sum(), counts[3:5].sum(), counts[5:7].sum(), counts[7]])
     options = []
     for start in range(3):
         n, total = merged[start:].sum(), merged[start:] @ np.arange(4 - start)
-        options.append(-np.log10(total / (total + n)))  # a step of one
+        options.append(np.log10(np.e) / (total / n + 0.5))  # a step of one
     assert min(abs(found.b["m0"] - b) for b in options) < 1e-12
 
 

@@ -42,7 +42,7 @@ def tools(folder: Path) -> Path:
             if [ "$1 $2" = "run download" ]; then
               [ "$3" = 12 ] || exit 1
               while [ $# -gt 0 ]; do [ "$1" = --dir ] && where="$2"; shift; done
-              cp "{folder / "kept.zip"}" "$where/evidence.zip"
+              cp "{folder / "kept.parquet"}" "$where/baseline.parquet"
             fi
             if [ "$2" = graphql ]; then
               filter=""

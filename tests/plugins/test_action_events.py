@@ -155,9 +155,9 @@ def test_a_base_that_cannot_be_read_fails(action: dict[str, Any], repository: Re
 def kept_baseline(action: dict[str, Any], repository: Repository) -> ActionRun:
     """What a push to the base branch keeps of the old answers, put where run 12 is looked for."""
     run = repository.run(action, "push", {}, keep="richter-main", sources="new=old.csv\n")
-    (archive,) = run.artifacts
+    (kept,) = run.artifacts
     (repository.folder / "artifacts" / "12").mkdir()
-    shutil.copy(archive, repository.folder / "artifacts" / "12" / "evidence.zip")
+    shutil.copy(kept, repository.folder / "artifacts" / "12" / "baseline.parquet")
     return run
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 # pytester forgets what a run inside it imported, and numpy cannot be loaded twice: what a gate uses is loaded here
-from richter.audit import gate_status, read_plan, run_gate
+from richter.audit import apply_gate_plan, read_plan, run_gate
 from richter.cli import main
 from richter.tables import read_tables
 
 pytest_plugins = ["pytester"]
 
-LOADED = (gate_status, read_plan, read_tables, run_gate)
+LOADED = (apply_gate_plan, read_plan, read_tables, run_gate)
 PLUGIN = "richter.plugins.pytest_gate"
 SOURCE = Path(__file__).parents[2] / "src"
 

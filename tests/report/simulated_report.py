@@ -97,7 +97,7 @@ def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
             {"name": "plan", "passed": None, "text": "plan locked"},
         ],
         "next": ["1,900 more labelled items would settle a margin of 2 points"],
-        "signature": {"requirement": "severity>=3 below 10%", "bound": "12%", "basis": "rules", "deviations": []},
+        "signature": {"requirement": "severity>=3 below 10%", "bound": "12%", "basis": "rules"},
         "sections": {
             "severity": _severity(names),
             "tail": _tail(names, pairs),
@@ -108,7 +108,6 @@ def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
         },
         "methods": {
             "plan": {"hash": "abc123", "locked_at": "2026-01-01", "fields": {"margin": 0.02}},
-            "deviations": ["one more condition"],
             "seed": 7,
             "versions": {"numpy": "2"},
             "spent": {"calls": 120, "tokens": 4_000, "money_usd": 0.5},

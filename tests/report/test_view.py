@@ -5,11 +5,9 @@ import base64
 import contextlib
 import gzip
 import html
-import io
 import json
 import threading
 import time
-import zipfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from judge.test_rating import judged_run
 from report.simulated_report import HOSTILE, NAMES, build_run, document
 from richter.audit import label_page, shared_sample
 from richter.errors import InputError
-from richter.interop import evidence_of, write_evidence
 from richter.ratings import serve_loopback
 from richter.records import Item, Rating
 from richter.report import RunsApp, find_runs, read_evidence, write_report
@@ -34,14 +31,8 @@ from richter.store import LEDGER_NAME, Ledger, open_ledger
 ENTER = "\ue007"
 
 
-def archive(run: str, path: Path) -> None:
-    scratch = path.parent / "scratch"
-    scratch.mkdir()
-    write_evidence(path, evidence_of(run, scratch=scratch))
-
-
 def app_of(*runs: Path) -> RunsApp:
-    return RunsApp([str(r) for r in runs], measure=lambda _: document(), rating=label_page, archive=archive)
+    return RunsApp([str(r) for r in runs], measure=lambda _: document(), rating=label_page)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +101,7 @@ PATHS = (
     "/api/runs/0/item?item=item-000",
     "/runs/0/report",
     "/runs/0/export/answers.csv",
-    "/runs/0/export/evidence.zip",
+    "/runs/0/export/results.json",
     "/runs/0/rate/api/next",
 )
 
@@ -377,7 +368,7 @@ def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
         asked.append(runs)
         return document()
 
-    app = RunsApp([str(run), str(other)], measure=measure, rating=label_page, archive=archive)
+    app = RunsApp([str(run), str(other)], measure=measure, rating=label_page)
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         async with client.get(f"{base}/runs/0/report/1") as reply:
@@ -407,20 +398,9 @@ def test_exports(run: Path) -> None:
             assert reply.headers["Content-Disposition"].startswith("attachment")
             text = await reply.text()
         assert "'=HYPERLINK" in text  # a spreadsheet shows it and does not run it
-        async with client.get(f"{base}/runs/0/export/evidence.zip") as reply:
-            names = zipfile.ZipFile(io.BytesIO(await reply.read())).namelist()
-        assert "records/answers.jsonl" in names
-        assert "MANIFEST.sha256" in names
         assert (await get(client, f"{base}/runs/0/export/results.json"))["schema"] == "richter/results"
 
     ask(app_of(run), act)
-
-
-def test_the_same_evidence_is_the_same_file(run: Path, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        archive(str(run), tmp_path / name / "evidence.zip")
-    assert (tmp_path / "a/evidence.zip").read_bytes() == (tmp_path / "b/evidence.zip").read_bytes()
 
 
 def test_runs_are_found_in_folders_and_by_name(run: Path, tmp_path: Path) -> None:
@@ -523,7 +503,7 @@ def test_what_cannot_be_shown_says_why_and_leaves_nothing_behind(run: Path, tmp_
     def measure(*_: str) -> dict:
         raise InputError("Nothing here is graded.", remedy="Grade it.")
 
-    app = RunsApp([str(run)], measure=measure, rating=label_page, archive=archive)
+    app = RunsApp([str(run)], measure=measure, rating=label_page)
     said = {
         "#/run/99": "There is no run 99 here; 1 run can be opened.",
         "#/run/99/rate": "There is no run 99 here; 1 run can be opened.",
@@ -628,7 +608,7 @@ def test_a_page_under_way_stops_when_its_reader_goes(
     ask(app, act)
 
 
-@pytest.mark.parametrize("path", ["/runs/0/report", "/api/runs/0/evidence", "/runs/0/export/evidence.zip"])
+@pytest.mark.parametrize("path", ["/runs/0/report", "/api/runs/0/evidence", "/runs/0/export/answers.csv"])
 def test_the_app_ends_while_it_reads(run: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """It waited for what nobody would see: 30 to 67 s for a run of 200,000 answers."""
 

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from errorquake_scores import Scores
 from richter.claims import decide
-from richter.severity import DEFAULT, Scores, SeverityStudy, pair_questions, summarise_study, weigh_pairs
+from richter.severity import DEFAULT, SeverityStudy, pair_questions, summarise_study, weigh_pairs
 from severity.laws import geometric
 
 
@@ -36,10 +37,16 @@ def simulated_scores(
     )
 
 
-def study_of(scores: Scores, *, n_resamples: int, rng: np.random.Generator) -> SeverityStudy:
+def study_of(
+    columns: dict[str, NDArray[np.float64]],
+    groups: NDArray[np.intp] | None = None,
+    *,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> SeverityStudy:
     """All pairs weighed and decided, and each condition's own figures."""
     primary = "severity_given_error"
-    pairs = weigh_pairs(scores.columns(), groups=scores.groups, n_resamples=n_resamples, rng=rng)
+    pairs = weigh_pairs(columns, groups=groups, n_resamples=n_resamples, rng=rng)
     asked = pair_questions(pairs.pairs, {}, primary=primary, margins={}, basis="", judged="")
     return summarise_study(
         pairs, decide(asked), primary=primary, recipe=DEFAULT, max_error_gap=0.05, min_gap=0.15,

@@ -18,7 +18,6 @@ from richter.severity import (
     BValue,
     DeploymentTable,
     Requirement,
-    Scores,
     Traffic,
     ask_requirement,
     clean_answers_needed,
@@ -53,9 +52,8 @@ def test_none_seen_is_a_bound_and_never_zero() -> None:
 
 def test_no_error_has_the_limit_that_other_pages_say_of_it_by_hand(rng: np.random.Generator) -> None:
     """A report said at most 1.5% and the study of severities beside it 1.9%."""
-    severity = np.stack([np.zeros(200), np.repeat([0.0, 2.0], 100)], axis=1)
-    scores = Scores(items=tuple(map(str, range(200))), conditions=("a", "b"), severity=severity)
-    found = study_of(scores, n_resamples=100, rng=rng).conditions["a"].error_rate_interval
+    columns = {"a": np.zeros(200), "b": np.repeat([0.0, 2.0], 100)}
+    found = study_of(columns, n_resamples=100, rng=rng).conditions["a"].error_rate_interval
     assert found.high == pytest.approx(1 - 0.05 ** (1 / 200))
 
 
@@ -76,8 +74,7 @@ def test_a_rate_in_groups_has_one_interval_wherever_it_is_shown(rate: float, siz
         (1e6 * claimed.interval(0.95).low, 1e6 * claimed.interval(0.95).high)
     )
     assert (row.lower, row.upper) == pytest.approx((1e6 * exact.interval(0.9).low, 1e6 * exact.interval(0.9).high))
-    scores = Scores(items=answers.items, conditions=("a",), severity=severity[:, None], groups=groups)
-    found = study_of(scores, n_resamples=100, rng=rng).conditions["a"]
+    found = study_of({"a": severity}, groups, n_resamples=100, rng=rng).conditions["a"]
     wrong = mean_evidence(dataclasses.replace(answers, value=(severity > 0).astype(float)), "a").interval(0.95)
     assert found.error_rate_interval == wrong
     if isinstance(found.slope, BValue):

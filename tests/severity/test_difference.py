@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from richter.claims import p_value
 from richter.errors import TooFewErrors
-from richter.severity import TOP_DOWN, Recipe, b_from_counts, compare_b, count_levels
+from richter.severity import Recipe, b_from_counts, compare_b, count_levels
 from severity.laws import geometric, shaped
 
 
@@ -29,11 +29,11 @@ def test_planned_standard_error_against_the_bootstrap(rng: np.random.Generator) 
     assert found.standard_error == pytest.approx(float(np.hypot(*alone)), rel=0.06)  # unrelated errors
 
 
-def test_from_the_top_down_both_use_the_higher_start(rng: np.random.Generator) -> None:
-    a = scores(rng, shaped(0.5, [3.0, 2.5, 2.0]), 12_000)
+def test_by_ks_both_use_the_higher_start(rng: np.random.Generator) -> None:
+    a = scores(rng, shaped(0.5, [0.1, 0.3]), 12_000)
     b = scores(rng, geometric(0.5), 12_000)
-    found = compare_b(a, b, recipe=TOP_DOWN, n_resamples=500, rng=rng)
-    assert found.m_min >= 2.0
+    found = compare_b(a, b, recipe=Recipe(m_min="ks"), n_resamples=500, rng=rng)
+    assert found.m_min >= 1.5
     assert 0 in found.evidence.interval(0.999)
     assert "reselected" in found.evidence.interval(0.95).method
 
@@ -44,7 +44,7 @@ def test_too_few_errors_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(TooFewErrors, match=r"20 errors at or above 1\.5"):
         compare_b(few, scores(rng, geometric(0.5), 500), rng=rng)
     with pytest.raises(TooFewErrors, match="no tail to start from"):
-        compare_b(few, scores(rng, geometric(0.5), 500), recipe=TOP_DOWN, rng=rng)
+        compare_b(few, scores(rng, geometric(0.5), 500), recipe=Recipe(m_min="ks"), rng=rng)
 
 
 @pytest.mark.slow

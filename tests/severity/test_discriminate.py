@@ -9,17 +9,15 @@ from richter.errors import InputError
 from richter.records import Claim, Verdict, plain
 from richter.severity import (
     MEASURES,
-    BValue,
     Discrimination,
     Unestimated,
     discriminate,
-    estimate_all,
     influences,
     severity_by_labels,
     severity_given_error,
 )
 from richter.stats import holm, in_threads
-from severity.laws import expected_counts, geometric, shaped
+from severity.laws import geometric, shaped
 
 Study = dict[str, NDArray[np.float64]]
 
@@ -188,15 +186,6 @@ def test_a_law_that_is_far_off_blocks_the_slopes_and_nothing_else(rng: np.random
     assert (slopes.verdict, slopes.blocked_by) == (Verdict.BLOCKED, "law")
     assert "from 1.5 up the errors do not follow the law within 0.05" in slopes.sentence
     assert of(found, "severity_given_error")["m0", "m1"].verdict is Verdict.VERIFIED
-
-
-def test_the_law_may_hold_higher_up_and_then_the_slope_says_from_where(rng: np.random.Generator) -> None:
-    counts = expected_counts(shaped(0.4, [1, 1, 3.0]), 6000, 10_000)
-    fit = estimate_all({"m": counts}, rng=rng)["m"]
-    assert isinstance(fit, BValue)
-    assert fit.m_min >= 2.0
-    assert fit.adequate
-    assert fit.b == pytest.approx(0.4, abs=0.05)
 
 
 def test_equal_models_with_much_data_are_equivalent_within_a_margin(rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from richter.errors import TooFewErrors
-from richter.severity import FAMILIES, Scores, family_probabilities, fit_families
+from richter.severity import FAMILIES, family_probabilities, fit_families
 from richter.severity._families import families_from_counts
 from severity.laws import expected_counts, geometric, scores_of
 from severity.studies_by_hand import study_of
@@ -178,12 +178,6 @@ def test_copies_of_an_error_make_no_family_adequate() -> None:
     assert grouped.misfit_limit == pytest.approx(alone.misfit_limit, rel=0.1)
     assert rows.misfit_limit < 0.7 * grouped.misfit_limit
     severity = np.repeat(np.r_[levels / 2, np.zeros(400)], 10)
-    scores = Scores(
-        items=tuple(map(str, range(10_000))),
-        conditions=("m",),
-        severity=severity[:, None],
-        groups=np.arange(10_000) // 10,
-    )
-    found = study_of(scores, n_resamples=200, rng=rng).conditions["m"].families
+    found = study_of({"m": severity}, np.arange(10_000) // 10, n_resamples=200, rng=rng).conditions["m"].families
     assert found is not None
     assert found.misfit_limit == pytest.approx(grouped.misfit_limit, rel=0.2)

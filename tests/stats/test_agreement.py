@@ -14,7 +14,6 @@ from helpers.trials import fewest_hits, most_hits, n_trials
 from richter.errors import InputError, TooFewErrors
 from richter.stats import (
     bootstrap,
-    effective_judges,
     fleiss_kappa,
     icc,
     krippendorff_alpha,
@@ -221,27 +220,6 @@ def test_screening_by_hand() -> None:
     at_four = screen(judge, human, thresholds=[2.0, 4.0]).rows[1]
     assert at_four.sensitivity.estimate is None  # nothing to catch: undefined, not 0 or 1
     assert overcall_rate([1.0, 1.0], [0.0, 1.0]).estimate is None
-
-
-def test_effective_judges_recovers_truth(rng: np.random.Generator) -> None:
-    """Errors with correlation 0.5 between three judges: 3 / (1 + 2 * 0.5) = 1.5."""
-    n = 4000
-    reference = rng.normal(2, 1, size=n)
-    errors = np.sqrt(0.5) * rng.normal(size=(n, 1)) + np.sqrt(0.5) * rng.normal(size=(n, 3))
-    result = effective_judges(reference[:, None] + errors, reference, rng=rng, n_resamples=500)
-    # sd of a correlation at 0.5 with n = 4000 is 0.012; the mean of three is steadier; d(eff)/d(rho) = -1.5.
-    assert result.estimate == pytest.approx(1.5, abs=4 * 1.5 * 0.012)
-    assert 1.5 in result.interval
-    # Agreement with each other is not evidence: two judges with one shared error are worth one.
-    twins = np.column_stack([reference + errors[:, 0], reference + errors[:, 0]])
-    assert effective_judges(twins, reference, rng=rng, n_resamples=50).estimate == pytest.approx(1.0)
-
-
-def test_effective_judges_refuses() -> None:
-    with pytest.raises(TooFewErrors):
-        effective_judges(np.arange(10.0).reshape(5, 2), np.arange(5.0))
-    with pytest.raises(InputError, match="same error"):
-        effective_judges(np.column_stack([np.arange(20.0), np.arange(20.0) ** 0.5]), np.arange(20.0))
 
 
 def test_leniency_recovers_truth(rng: np.random.Generator) -> None:

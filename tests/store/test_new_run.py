@@ -10,7 +10,7 @@ import pytest
 
 from richter.cli import main
 from richter.errors import InputError, LedgerLocked
-from richter.store import check_integrity, has_ledger, new_run, open_ledger
+from richter.store import is_run, new_run, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
 KILLED = """
@@ -37,7 +37,7 @@ def test_half_an_import_is_no_run_and_the_same_command_makes_it(tmp_path: Path, 
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )
     assert killed.returncode == 9, killed.stderr
-    assert not has_ledger(tmp_path / "run")
+    assert not is_run(tmp_path / "run")
     with pytest.raises(SystemExit) as stop:
         main(command)
     assert stop.value.code == 0
@@ -55,10 +55,11 @@ def test_two_imports_into_one_run_and_a_fault_in_the_middle(tmp_path: Path) -> N
         ledger.set_note("x", {})
         with pytest.raises(LedgerLocked), new_run(tmp_path / "run"):
             pass
-    assert check_integrity(tmp_path / "run").sound
+    with open_ledger(tmp_path / "run") as ledger:
+        assert not ledger.describe_lost_end()
     with pytest.raises(ZeroDivisionError), new_run(tmp_path / "other"):
         raise ZeroDivisionError
-    assert not has_ledger(tmp_path / "other")
+    assert not is_run(tmp_path / "other")
 
 
 FULL = """
@@ -88,5 +89,6 @@ def test_a_sound_run_on_a_full_disk_is_read_and_never_called_damaged(tmp_path: P
     assert "cannot be made: the disk is full, or cannot be written. Nothing was kept" in said[1]
     assert said[2] == "exit 1"
     assert "damaged" not in said[3]
-    assert not has_ledger(new)
-    assert check_integrity(run).sound
+    assert not is_run(new)
+    with open_ledger(run) as ledger:
+        assert not ledger.describe_lost_end()

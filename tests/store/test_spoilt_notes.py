@@ -9,7 +9,6 @@ import pytest
 from helpers.small_run import small_run
 from richter.audit import shared_sample
 from richter.errors import LedgerCorrupt
-from richter.interop import evidence_of
 from richter.records import SAMPLE_NOTE
 from richter.store import open_ledger
 
@@ -29,10 +28,6 @@ def run(tmp_path: Path) -> Path:
 def test_a_spoilt_sample_is_named_as_damage(run: Path, note: Any) -> None:
     with open_ledger(run, mode="write") as ledger:
         ledger.set_note(SAMPLE_NOTE, note)
-    scratch = run.parent / "scratch"
-    scratch.mkdir()
-    with pytest.raises(LedgerCorrupt, match="cannot be read"):
-        evidence_of(run, scratch=scratch)
     with open_ledger(run, mode="write") as ledger, pytest.raises(LedgerCorrupt, match="cannot be read"):
         shared_sample(ledger, n=2, seed=0)
 

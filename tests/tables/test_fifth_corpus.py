@@ -66,19 +66,6 @@ def test_promptfoos_table_of_two_prompts_has_a_grade_and_a_score_for_each(tmp_pa
     assert by["terse", "score"] == pytest.approx(0.45)
 
 
-def test_mlflows_traces_are_paired_by_their_requests(tmp_path: Path) -> None:
-    for name, right in (("a", "True"), ("b", "False")):
-        rows = [
-            {"trace_id": f"tr-{name}{i}", "exact_match/value": right, "expected_response/value": "7",
-             "request": f"q {i}", "response": "7", "assessments": "[]"}
-            for i in range(12)
-        ]  # fmt: skip
-        pl.DataFrame(rows).write_csv(tmp_path / f"{name}.csv")
-    found = read_tables(tmp_path / "a.csv", tmp_path / "b.csv")
-    assert len(found.item_ids) == 12
-    assert dict(found.scores.group_by("condition").agg(pl.col("value").mean()).iter_rows()) == {"a": 1.0, "b": 0.0}
-
-
 def test_a_person_who_grades_is_no_judge_model() -> None:
     rows = [{"item": f"q{i}", "model": m, "score": i % 5, "grader": "Kim"} for i in range(20) for m in ("a", "b")]
     assert read_tables(pl.DataFrame(rows)).graded_by == ()

@@ -73,19 +73,6 @@ def test_helm_statistics_alone_are_named_by_their_runs_folder(tmp_path: Path) ->
     assert means(read_tables(*files)) == {"org_small": 0.25, "org_big": 0.5}
 
 
-def test_garak_prompts_that_are_texts_are_questions_each(tmp_path: Path) -> None:
-    def report(hits: int) -> list[str]:
-        rows: list[dict[str, object]] = [{"entry_type": "start_run setup", "plugins.model_name": f"model {hits}"}]
-        rows += [{"entry_type": "attempt", "status": 2, "prompt": f"attack {k}", "outputs": ["no"],
-                  "probe_classname": "dan.Dan", "detector_results": {"dan.DAN": [float(k < hits)]}}
-                 for k in range(N)]  # fmt: skip
-        return [json.dumps(row) for row in rows]
-
-    tables = read_tables(*(write(tmp_path / f"{hits}.report.jsonl", *report(hits)) for hits in (3, 6)))
-    assert tables.answers["item"].n_unique() == N
-    assert means(tables) == {"model 3": 0.75, "model 6": 0.5}  # an attack that succeeds is a wrong answer
-
-
 # ------------------------------------------------------------------ what is compared
 
 

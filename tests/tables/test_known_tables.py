@@ -1,6 +1,5 @@
 """What is read at once because names, words and layout are known, and what close to it is proposed instead."""
 
-import sqlite3
 from pathlib import Path
 
 import polars as pl
@@ -132,20 +131,6 @@ def test_points_between_thousands_by_hand(tmp_path: Path) -> None:
     assert means(tables)["new"] == pytest.approx((sum(1100 + k for k in range(N)) + 2000) / (N + 1))
     with pytest.raises(InputError, match=r"1\.100"):
         read_tables(write(tmp_path, head + rows.replace(",5", "")))
-
-
-def test_a_database_and_an_arrow_file_are_read_as_their_table_is(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"question_id": [f"q{k}" for k in range(N)] * 2, "model": ["old"] * N + ["new"] * N,
-                          "correct": OLD + NEW})  # fmt: skip
-    frame.write_ipc(tmp_path / "results.feather")
-    with sqlite3.connect(tmp_path / "evals.db") as database:
-        database.execute("CREATE TABLE questions (id TEXT, question TEXT)")
-        database.executemany("INSERT INTO questions VALUES (?, ?)", [(f"q{k}", f"What is {k}?") for k in range(N)])
-        database.execute("CREATE TABLE answers (question_id TEXT, model TEXT, correct INTEGER)")
-        database.executemany("INSERT INTO answers VALUES (?, ?, ?)", frame.rows())
-    database.close()
-    for name in ("results.feather", "evals.db"):
-        assert means(read_tables(tmp_path / name)) == MEANS
 
 
 def test_objects_one_below_the_other_are_rows(tmp_path: Path) -> None:

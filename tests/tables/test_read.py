@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -144,15 +143,13 @@ def test_of_equals_people_then_judges_count_by_hand(tmp_path: Path) -> None:
 
 
 def test_severity_scores_by_hand(tmp_path: Path) -> None:
-    text = "item,condition,severity,domain,tier,judge_1,judge_2\na,x,1.5,law,2,1,2\nb,x,0,law,1,0,0\n"
+    text = "item,condition,severity,domain,tier\na,x,1.5,law,2\nb,x,0,law,1\n"
     scores = severity_scores(read_tables(write(tmp_path, "s.csv", text)))
     assert scores.severity.tolist() == [[1.5], [0.0]]
     assert scores.domain is not None
     assert scores.domain.tolist() == ["law", "law"]
     assert scores.tier is not None
     assert scores.tier.tolist() == [2, 1]
-    assert scores.judges is not None
-    assert np.array_equal(scores.judges[:, :, 0], [[1, 0], [2, 0]])
     with pytest.raises(InputError, match="off the scale 0:4"):
         read_tables(write(tmp_path, "t.csv", "item,condition,severity\na,x,7\n"))
 

@@ -266,17 +266,6 @@ def test_sheets_of_raters_grade_the_same_answers(tmp_path: Path) -> None:
     assert any("the sheets grade the same answers" in note for note in tables.notes)
 
 
-def test_a_report_of_tests_is_read_by_hand(tmp_path: Path) -> None:
-    cases = [f'<testcase classname="t" name="q{k}" time="1"' + ("/>" if k % 4 else "><failure>no</failure></testcase>")
-             for k in range(12)]  # fmt: skip
-    cases.append('<testcase classname="t" name="later"><skipped/></testcase>')
-    text = f'<?xml version="1.0"?><testsuites><testsuite name="s">{"".join(cases)}</testsuite></testsuites>'
-    (tmp_path / "before.xml").write_text(text)
-    tables = read_tables(str(tmp_path / "before.xml"))
-    assert tables.scores["value"].mean() == 0.75
-    assert tables.scores["value"].null_count() == 1
-
-
 def test_rows_named_by_r_and_answers_of_a_survey(tmp_path: Path) -> None:
     lines = [f'"{k}" "RX{k % 8}" "{"old" if k < 8 else "new"}" {k % 3}' for k in range(16)]
     (tmp_path / "t.txt").write_text("\n".join(['"report_id" "system" "n_errors"', *lines]))

@@ -126,11 +126,7 @@ def test_one_file_an_answer_is_an_item_by_the_rest_of_its_path_by_hand(tmp_path:
     assert means(tables) == pytest.approx({"small": 0.6, "large": 1.0})
 
 
-def test_a_printed_frame_and_a_korean_code_page_are_read_by_hand(tmp_path: Path) -> None:
-    rows = [f"{k:<4}  q{i}     {m:<7}  {(i + len(m)) % 2}" for k, (i, m) in enumerate(
-        (i, m) for i in range(10) for m in ("bge", "dense"))]  # fmt: skip
-    (tmp_path / "printed.txt").write_text("\n".join(["      qid    model  correct", *rows]))
-    assert means(read_tables(tmp_path / "printed.txt")) == pytest.approx({"bge": 0.5, "dense": 0.5})
+def test_a_korean_code_page_is_read_by_hand(tmp_path: Path) -> None:
     cells = [f"{i},{m},①②③④,{'O' if i % 4 else 'X'}" for m in ("하이퍼", "클로바") for i in range(1, 9)]
     (tmp_path / "k.csv").write_bytes("\n".join(["문항번호,모델,답안,정답여부", *cells]).encode("cp949"))
     assert means(read_tables(tmp_path / "k.csv")) == pytest.approx({"하이퍼": 0.75, "클로바": 0.75})

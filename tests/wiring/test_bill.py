@@ -13,7 +13,6 @@ import richter
 from richter.cli._main import _root
 from richter.errors import InputError
 from richter.stats import Floats
-from richter.words import describe_verdict
 
 ITEMS = 120
 
@@ -77,12 +76,6 @@ def test_every_surface_claims_the_bill(costs: tuple[Path, float], tmp_path: Path
     assert any("per typical question -" in note for note in found["compare"]["notes"])
 
 
-def test_a_trade_rests_on_the_bill(costs: tuple[Path, float], tmp_path: Path) -> None:
-    target = tmp_path / "trade.json"
-    invoke("compare", costs[0], "old", "new", "--on", "money", "--margin", "15pt", "--json", target)
-    assert claim_in(json.loads(target.read_text()), "accuracy and money")["verdict"] == "refuted"
-
-
 def test_a_size_for_costs_is_about_the_bill(costs: tuple[Path, float], tmp_path: Path) -> None:
     target = tmp_path / "size.json"
     code, _ = invoke("size", costs[0], "old", "new", "--on", "money", "--margin", "20%", "--json", target)
@@ -126,18 +119,5 @@ def test_a_page_asks_what_the_comparison_asked(costs: tuple[Path, float], tmp_pa
     for path in (compared, page):
         assert invoke("verify", path, costs[0])[0] == 0
         assert ("12 attempts" in path.read_text()) == ("--tried" in options)
-    assert "is_trade" not in page.read_text()
     _, text = invoke("compare", costs[0], *options)
     assert "12 attempts" in text or "--tried" not in options
-
-
-def test_a_trade_that_costs_more_is_worse_and_says_so(costs: tuple[Path, float], tmp_path: Path) -> None:
-    """Refuted by its cost, whatever the sign of the quality: no surface calls it better."""
-    _, text = invoke("compare", costs[0], "--on", "money", "--margin", "20pt", "--md", tmp_path / "c.md")
-    assert text.startswith("new is more expensive than old (120 questions). Accuracy: ")
-    claim = richter.open(costs[0]).compare(on="money", margin=0.2).claims[0]
-    assert claim.is_trade
-    assert claim.verdict.value == "refuted"
-    assert describe_verdict(claim) == "worse"
-    assert claim.interval is not None
-    assert claim.interval.level == pytest.approx(0.95)  # either part alone refutes it, at half of the error

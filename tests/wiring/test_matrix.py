@@ -266,14 +266,12 @@ class Surfaces:
         return asked.evidence.reason if isinstance(asked.evidence, Blocked) else ""
 
     def kept(self) -> Iterator[tuple[str, Cell]]:
-        """The same data kept as a run, and written as a table, a data set and an archive of evidence."""
+        """The same data kept as a run, and written as a table."""
         fact, folder = self.fact, self.folder
         writing = {
             folder / "run": ("import", self.path, "-o"),
             folder / "kept.csv": ("export", self.path, "-o"),
             folder / "kept.parquet": ("export", self.path, "-o"),
-            folder / "kept.zip": ("export", self.path, "--evidence"),
-            folder / "hub": ("export", self.path, "--hub"),
             folder / "of_run.csv": ("export", folder / "run", "-o"),
         }
         for target, (command, source, option) in writing.items():

@@ -18,13 +18,10 @@ from richter.claims import (
     Blocked,
     Evidence,
     Question,
-    Trade,
     both_ways,
     decide,
     decide_heterogeneity,
     needed_units,
-    single_draw_error,
-    single_run_error,
     subgroup_differences,
 )
 from richter.records import Interval, Verdict, counted
@@ -370,28 +367,6 @@ def test_a_refutation_otherwise_than_by_sign_is_said_by_hand() -> None:
     assert " They cross at 2." in claim.sentence
 
 
-def test_sentences_of_trades_by_hand() -> None:
-    def of(quality: Evidence, cost: Evidence) -> str:
-        made = Trade(
-            quality=quality, cost=cost, metric=METRICS["accuracy"], cost_metric=METRICS["money"], margin=0.02
-        )  # fmt: skip
-        question = Question(measure="accuracy and money", conditions=("old", "new"), margin=0.02)
-        return decide([Asked(question=question, metric=METRICS["accuracy"], evidence=made)])[0].sentence
-
-    words = "new is not more than 2 points worse than old, and it is cheaper"
-    cheaper = normal(-0.1, relative=True)
-    spans = "Accuracy: +5.0 points (90% CI +3.4 to +6.6). Dollars per answer: -10.0% (90% CI -11.6 to -8.4)."
-    assert of(normal(0.05), cheaper) == f"{words} (400 questions). {spans}"
-    lost = "new is more than 2 points worse than old"
-    assert of(normal(-0.09), cheaper).startswith(f"{lost} (400 questions). Accuracy: -9.0 points (95% CI ")
-    dearer = normal(0.1, relative=True)
-    assert of(normal(0.05), dearer).startswith("new is more expensive than old (400 questions). ")
-    assert of(normal(-0.09), dearer).startswith(f"new is more expensive than old and {lost.removeprefix('new is ')} (")
-    assert of(normal(-0.02), cheaper).startswith(f"Inconclusive (accuracy): {words} ")
-    assert of(normal(0.05), normal(-0.001, relative=True)).startswith(f"Inconclusive (dollars per answer): {words} ")
-    assert of(normal(0.05, judged=UNCHECKED), cheaper).startswith(f"By the judge's grades, {words} ")
-
-
 def test_unpaired_conditions_are_said_with_the_items_of_each() -> None:
     (shown,) = decide([ask(normal(0.3, 0.01, sides=(100, 120), n=220))])
     assert shown.sentence == (
@@ -405,12 +380,6 @@ def test_tries_are_said_in_words(rng: np.random.Generator) -> None:
     x = (rng.random((200, 2, 4)) < np.array([0.2, 0.7])[None, :, None]).astype(float)
     claim = compare_tables(dataset_of(outcomes(x)), on=("pass^2",), n_resamples=100).claims[0]
     assert claim.sentence.startswith("b is more often right in all of 2 tries than a: ")
-
-
-def test_errors_name_whose_runs_and_draws_are_too_few() -> None:
-    assert str(single_run_error("old")).startswith("old has one run")
-    assert str(single_run_error()).startswith("There is one run")
-    assert str(single_draw_error(3, 10)).startswith("3 of 10 items have one draw")
 
 
 def test_subgroups_that_differ_or_do_not_are_said(rng: np.random.Generator) -> None:

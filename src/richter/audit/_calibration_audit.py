@@ -21,7 +21,7 @@ from richter.evidence import Policy, run_checks
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, of_kind, printable
 from richter.stats import Mapper, in_threads, run_tasks
-from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
+from richter.store import RunLike, is_run, run_file
 from richter.tables import KEY, Dataset, ReadOptions, judges_of, read_tables
 
 __all__ = ["measure_calibration", "measure_phase", "read_draws"]
@@ -128,7 +128,7 @@ def read_draws(*sources: Source, options: ReadOptions | None = None) -> Dataset:
     """The tables of a source; of a run that holds repeated draws, those."""
     found: list[Source] = []
     for source in sources:
-        place = run_place(source) if isinstance(source, str | Path | DatabaseRun) else None
+        place = Path(source) if isinstance(source, str | Path) else None
         drawn = None if place is None or not is_run(place) else draws_table(place)
         found.append(source if drawn is None else drawn)
     return read_tables(*found, options=options)
@@ -136,7 +136,7 @@ def read_draws(*sources: Source, options: ReadOptions | None = None) -> Dataset:
 
 def draws_table(run: RunLike) -> Path | None:
     """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter audit --only draw` made it."""
-    return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
+    return run_file(Path(run) / "draws", DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
 def calibration_rows(tables: Dataset, *, stated: bool = False) -> pl.DataFrame:

@@ -11,10 +11,8 @@ import numpy as np
 import polars as pl
 
 from richter.audit._pictures import Picture, compare_picture
-from richter.audit._went_wrong import WentWrong, count_faults
 from richter.claims import (
     METRICS,
-    About,
     Asked,
     Blocked,
     Board,
@@ -26,7 +24,6 @@ from richter.claims import (
     Subgroups,
     check_groups,
     check_margin,
-    check_weights,
     decide,
     decide_heterogeneity,
     mean_evidence,
@@ -36,7 +33,6 @@ from richter.claims import (
     rate_interval,
     settle_board,
     severity_page_measures,
-    step_measures,
     tiers_of,
     variance_shares,
 )
@@ -46,7 +42,6 @@ from richter.evidence import (
     Policy,
     SeveritySettings,
     alignment_of,
-    are_contests,
     estimate_subgroups,
     evidence,
     grade_counts,
@@ -63,7 +58,6 @@ from richter.evidence import (
     row_counts,
     sample_of,
     shared_by,
-    trade,
 )
 from richter.floors import ConditionSummary, with_calibration
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, at_most, counted, of_kind, plain
@@ -101,7 +95,7 @@ class CompareReport(Shown):
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
     of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
-    together at the level of the claims. `went_wrong` counts what rules find in the steps of agents' runs.
+    together at the level of the claims.
     `label_conflicts` are conditions whose grades human labels contradict. `tried` attempts are allowed for. `margins`
     are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
@@ -118,7 +112,6 @@ class CompareReport(Shown):
     ranks: Mapping[str, tuple[int, int]]
     measures: Mapping[str, Mapping[str, float | None]]
     primary: str
-    about: About
     level: float
     margins: Mapping[str, float]
     tried: int
@@ -133,7 +126,6 @@ class CompareReport(Shown):
     first_lines: FirstLines
     subgroups: tuple[Subgroups, ...] = ()
     label_conflicts: tuple[LabelConflict, ...] = ()
-    went_wrong: WentWrong | None = None
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -145,20 +137,10 @@ class CompareReport(Shown):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a page asks: the main measure, the quality that a lower cost must keep (else the same), and the questions.
-
-    `trades`: each pair's first question is whether the quality is kept within its margin at a lower cost.
-    """
+    """What a page asks: the main measure, and the questions."""
 
     main: str
-    quality: str
     questions: tuple[Question, ...]
-    trades: bool
-
-    @property
-    def trade_measure(self) -> str:
-        """What the questions on both parts of a trade are called."""
-        return f"{self.quality} and {self.main}"
 
 
 def page_questions(
@@ -176,7 +158,7 @@ def page_questions(
     Of a `board` that is settled they are the main measure of some pairs.
 
     The main measure is the first of `on`, else correctness, else the first score, else severity; it is never chosen by
-    results. With a cost first in `on` and a margin of the quality, the main question is the trade of both.
+    results.
     """
     if len(dataset.conditions) < 2:
         raise InputError(
@@ -189,13 +171,12 @@ def page_questions(
             remedy="Grade its answers: richter audit --only judge RUN --grader auto (by references) or --judges, or "
             "richter label. A table's column that holds grades is named by --map.",
         )
-    margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
+    margins, main = dict(margins or {}), on[0] if on else dataset.metric
     _check_measures(dataset, on, margins)
-    trades = metric_of(dataset, main).is_cost and quality in margins
     pairs = pairs_of(dataset.conditions, control=control) if board is None else board.pairs()
     questions = []
     for measure in measures_of(dataset, main, on) if board is None else [main]:
-        family: FamilyName = "main" if measure == main and not trades else "other"
+        family: FamilyName = "main" if measure == main else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
             Question(measure=measure, conditions=p, relation=relation, family=family, margin=margins.get(measure))
@@ -203,7 +184,7 @@ def page_questions(
         ]
     if by is not None:
         questions += _subgroup_questions(dataset, main, pairs, by)
-    return Page(main=main, quality=quality, questions=tuple(questions), trades=trades)
+    return Page(main=main, questions=tuple(questions))
 
 
 def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, float]) -> None:
@@ -218,9 +199,8 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
 def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
-    names += ["strength"] if main == "win_rate" and are_contests(dataset) else []
     columns = (m.name for m in METRICS.values() if m.source == "column")
-    others = ("ece", *columns, *dataset.measures, *step_measures(), *severity_page_measures())
+    others = ("ece", *columns, *dataset.measures, *severity_page_measures())
     names += [name for name in others if has_values(dataset, name)]
     return list(dict.fromkeys(names))
 
@@ -261,18 +241,13 @@ def compare_tables(
     conditions: Sequence[str] = (),
     on: Sequence[str] = (),
     margin: float | Mapping[str, float] | None = None,
-    about: About = "new-items",
     missing: str = "both-ways",
     control: str | None = None,
     by: str | None = None,
-    adjust: bool = False,
-    suite: Mapping[str, float] | None = None,
-    chance: float | None = None,
     trust_ids: bool = False,
     trust_raters: bool = False,
     trust_labels: bool = False,
     unpaired: bool = False,
-    one_family: bool = False,
     all_pairs: bool = False,
     tail_plan: "TailPlan | None" = None,
     directed: bool | None = None,
@@ -286,43 +261,34 @@ def compare_tables(
     """Compare the conditions of a dataset; with two named ones the claim "the second is better" is directed.
 
     Claims on the main measure (the first of `on`, else the tables' main metric) are one family, those on all other
-    measures a second, subgroups (`by`: domain or tier) a third; `one_family` puts all into one. `margin` is the
-    difference that would matter: of the main measure, or by measure. With a cost first in `on` it is the tables' main
-    metric's, and the main claim is that the second is not worse by more than the margin and cheaper. `missing` says
-    what missing grades mean (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other
-    conditions see it; `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside
-    these, with their evidence. Beyond `Board.LARGE` conditions of right and wrong answers there is a claim for each
+    measures a second, subgroups (`by`: domain or tier) a third. `margin` is the difference that would matter: of the
+    main measure, or by measure. With a cost first in `on` it is the tables' main metric's. `missing` says what missing
+    grades mean (`Policy`). `control` compares all with one. `more` are questions that a page asks beside these, with
+    their evidence. Beyond `Board.LARGE` conditions of right and wrong answers there is a claim for each
     condition, at the level that all pairs pay for, unless `all_pairs` are asked for.
     """
     dataset = tables.select(conditions) if conditions else tables
-    if unpaired and (adjust or suite or by):
-        raise InputError(
-            "Without pairs there is no --by, --adjust or --suite.", remedy="Leave them out, or leave out --unpaired."
-        )
+    if unpaired and by:
+        raise InputError("Without pairs there is no --by.", remedy="Leave it out, or leave out --unpaired.")
     policy = Policy(
-        about=about, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
-        trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
+        missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
+        trust_labels=trust_labels, min_shared=min_shared, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
     data_hash = dataset.data_hash  # now, while little else is held: it needs a copy of each column
     margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     is_directed = len(conditions) == 2 if directed is None else directed
-    asks_more = bool(all_pairs or one_family or control or by or margins)
+    asks_more = bool(all_pairs or control or by or margins)
     board = _large_board(dataset, on, policy, alpha=(1 - level) / tried, asks_more=asks_more)
     page = page_questions(
         dataset, on=on, margins=margins, control=control, by=by, directed=is_directed, board=board
     )  # fmt: skip
-    if suite is not None:
-        _check_suite(dataset, page.quality, suite)
     rng = np.random.default_rng(seed)
     asked = [evidence(dataset, question, policy) for question in page.questions]
     asked = _without_unmeasured(asked, page, on)
-    if page.trades:
-        asked = [*_trades(asked, page), *asked]
     asked += more
     joint = None if control is None else joint_law_of(dataset, asked, policy)
-    claims = decide(asked, level=level, tried=tried, joint=joint, board=board, one_family=one_family,
-                    data_hash=data_hash, seed=seed)  # fmt: skip
+    claims = decide(asked, level=level, tried=tried, joint=joint, board=board, data_hash=data_hash, seed=seed)
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
@@ -331,18 +297,17 @@ def compare_tables(
         told = CHECK_NOTES["board"].format(number=len(dataset.conditions), pairs=board.n_pairs)
         notes = itertools.chain([told], notes)
     pairs = _pair_notes(dataset, asked, page)
-    is_board = control is None and not page.trades
+    is_board = control is None
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
-        conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
+        conditions={c.name: c for c in condition_summaries(dataset, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
         pairs=pairs,
-        groups=_tiers(dataset, claims, page, about, board) if is_board else (),
+        groups=_tiers(dataset, claims, page, board) if is_board else (),
         ranks=_ranks(dataset, claims, page, board) if is_board else {},
-        measures=_measure_table(dataset, page, about),
+        measures=_measure_table(dataset, page),
         primary=page.main,
-        about=about,
         level=level,
         margins=margins,
         tried=tried,
@@ -355,8 +320,8 @@ def compare_tables(
         notes=tuple(dict.fromkeys((*_notes_of_data(dataset, page, tried), *notes, *tail_notes))),
         options={
             "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
-            "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
-            "trust_labels": trust_labels, "unpaired": unpaired, "one_family": one_family, "directed": is_directed,
+            "trust_ids": trust_ids, "trust_raters": trust_raters, "trust_labels": trust_labels, "unpaired": unpaired,
+            "directed": is_directed,
             **({"all_pairs": True} if all_pairs else {}),
             "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
@@ -368,7 +333,6 @@ def compare_tables(
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
-        went_wrong=None if dataset.steps is None else count_faults(dataset),
     )  # fmt: skip
 
 
@@ -380,11 +344,10 @@ def _large_board(
     is_large = Board.LARGE < len(dataset.conditions) <= Board.MOST
     if asks_more or main is None or not is_large or metric_of(dataset, main).estimator != "mean":
         return None
-    is_plain = policy.about == "new-items" and not (policy.unpaired or policy.adjust or policy.suite)
-    if not is_plain or not has_all_grades(dataset, main):
+    if policy.unpaired or not has_all_grades(dataset, main):
         return None
     sample = sample_of(dataset, main)
-    if sample.right_counts is None or alignment_of(dataset, policy.trust_ids, policy.chance).apart:
+    if sample.right_counts is None or alignment_of(dataset, policy.trust_ids).apart:
         return None
     return settle_board(sample, sample.right_counts, alpha=alpha)
 
@@ -394,13 +357,6 @@ def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int,
     return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
 
 
-def _check_suite(dataset: Dataset, quality: str, suite: Mapping[str, float]) -> None:
-    """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
-    codes, names = item_codes(dataset, "domain")
-    check_weights(names, suite)
-    check_groups(outcomes_of(dataset, quality), codes, "domain")
-
-
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
     """Questions that the data hold nothing for are left out, unless the user named their measure."""
     named = {page.main, *on}
@@ -408,20 +364,6 @@ def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -
         a
         for a in asked
         if a.question.measure in named or not isinstance(a.evidence, Blocked) or a.evidence.gate is not None
-    ]
-
-
-def _trades(asked: Sequence[Asked], page: Page) -> list[Asked]:
-    """Of every pair: is the quality kept within its margin, and is the second cheaper?"""
-    of = {(a.question.measure, a.question.conditions): a for a in asked if not a.question.column}
-    pairs = dict.fromkeys(pair for _, pair in of)
-    return [
-        dataclasses.replace(
-            found,
-            question=dataclasses.replace(found.question, family="main", measure=page.trade_measure),
-        )
-        for pair in pairs
-        for found in (trade(of[page.quality, pair], of[page.main, pair]),)
     ]
 
 
@@ -465,24 +407,21 @@ def _tail_claims(
 
 
 @once
-def own_evidence(dataset: Dataset, measure: str, condition: str, about: About) -> Evidence | None:
+def own_evidence(dataset: Dataset, measure: str, condition: str) -> Evidence | None:
     """One condition's own mean of a measure on all of its items; None where it has none."""
     if metric_of(dataset, measure).estimator != "mean":
         return None
-    try:
-        return mean_evidence(sample_of(dataset, measure), condition, about=about)
-    except InputError:  # these items with one draw: the claims say so
-        with contextlib.suppress(InputError):
-            return mean_evidence(sample_of(dataset, measure), condition)
+    with contextlib.suppress(InputError):
+        return mean_evidence(sample_of(dataset, measure), condition)
     return None
 
 
-def own_mean(dataset: Dataset, measure: str, condition: str, about: About) -> float | None:
+def own_mean(dataset: Dataset, measure: str, condition: str) -> float | None:
     """The estimate of `own_evidence`; right answers are those that are not wrong."""
     if measure == "accuracy":
-        found = own_evidence(dataset, "error_rate", condition, about)
+        found = own_evidence(dataset, "error_rate", condition)
         return None if found is None else 1 - found.estimate
-    found = own_evidence(dataset, measure, condition, about)
+    found = own_evidence(dataset, measure, condition)
     return None if found is None else found.estimate
 
 
@@ -492,10 +431,8 @@ def _means_of(dataset: Dataset, page: Page) -> list[str]:
     return [measure for measure in measures if metric_of(dataset, measure).estimator == "mean"]
 
 
-def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict[str, float | None]]:
-    return {
-        m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in _means_of(dataset, page)
-    }
+def _measure_table(dataset: Dataset, page: Page) -> dict[str, dict[str, float | None]]:
+    return {m: {name: own_mean(dataset, m, name) for name in dataset.conditions} for m in _means_of(dataset, page)}
 
 
 def _notes_of_data(dataset: Dataset, page: Page, tried: int) -> Iterator[str]:
@@ -515,11 +452,11 @@ def _notes(
     subgroups: Sequence[Subgroups],
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
-    main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
+    main = [a for a in asked if a.question.measure in (page.main, dataset.metric) and not a.question.column]
     yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
-        yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+        yield from alignment_of(dataset, policy.trust_ids).warnings
     if any(isinstance(a.evidence, Evidence) and a.evidence.labels for a in main):
         yield "human labels correct rates and differences separately, so they need not add up"
     unpaired = sum(1 for a in main if isinstance(a.evidence, Evidence) and a.evidence.sides)
@@ -557,7 +494,7 @@ def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Itera
 
 
 def condition_summaries(
-    dataset: Dataset, *, about: About = "new-items", unpaired: bool = False, level: float,
+    dataset: Dataset, *, unpaired: bool = False, level: float,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.
@@ -578,7 +515,7 @@ def condition_summaries(
     summaries = []
     for k, name in enumerate(dataset.conditions):
         confidence, correct, item = graded.of(k)
-        error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
+        error = own_evidence(dataset, "error_rate", name) if len(correct) else None
         n = int(np.count_nonzero(np.bincount(item)))
         size = len(dataset.item_ids) if is_common[k] else int(np.count_nonzero(rows[:, k]))
         summary = _graded_summary(
@@ -628,18 +565,16 @@ def _ranks(
     return rank_spans(claims, dataset.conditions, metric_of(dataset, page.main))
 
 
-def _tiers(
-    dataset: Dataset, claims: Sequence[Claim], page: Page, about: About, board: Board | None
-) -> tuple[tuple[str, ...], ...]:
+def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, board: Board | None) -> tuple[tuple[str, ...], ...]:
     """The sets of conditions that the main measure does not tell apart, ranked by their own means."""
     if board is not None:
         return board.tiers()
-    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
+    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name)) is not None}
     return tiers_of(claims, own, metric_of(dataset, page.main))
 
 
 def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[PairNote, ...]:
-    """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
+    """What each pair shares, of those that the main measure compares on the same items."""
     main = [a for a in asked if _is_paired(a) and a.question.measure == page.main and not a.question.column]
     return tuple(_pair_note(dataset, shared_by(dataset, a.question)) for a in main)
 

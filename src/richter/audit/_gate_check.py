@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, make_plan, read_plan
-from richter.audit._plan_lock import PlanStatus, open_data, record_use
+from richter.audit._plan_lock import PlanStatus, check_plan, describe_changed_plan, open_data
 from richter.audit._results import stored_results
 from richter.claims import (
     METRICS,
@@ -35,7 +35,6 @@ from richter.words import NamedData, describe_gate, describe_gate_next, requirem
 __all__ = [
     "GateReport",
     "apply_gate_plan",
-    "gate_status",
     "is_old_second",
     "margin_plan",
     "run_gate",
@@ -50,11 +49,11 @@ NEWER_NAMES = ("new", "newer", "candidate", "after", "treatment", "branch", "cha
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport(Shown):
-    """One claim a requirement, the exit status they give, and how often the plan has been used.
+    """One claim a requirement, and the exit status they give.
 
     `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
-    `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that must be locked and is
-    not, or that differs from the base branch's. `next_step` is the one thing to do now.
+    `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that does not match its
+    lock, that must be locked and is not, or that differs from the base branch's. `next_step` says what to do now.
     """
 
     schema: ClassVar = "richter/gate"
@@ -65,13 +64,10 @@ class GateReport(Shown):
     claims: tuple[Claim, ...]
     requirements: tuple[str, ...]
     on_undecided: str
-    uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
-    deviations: tuple[str, ...]
     vouched: str
     tried: int
-    attempts: int | None
     level: float
     understood: str
     notes: tuple[str, ...]
@@ -148,12 +144,14 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
     if len(rows) != 1 or rows[0]["how_often"]["interval"]["method"] not in ("wilson", "clopper-pearson upper"):
         raise InputError(
             f"{path} states no single rate of independent answers ({len(rows)} graded conditions, groups or draws).",
-            remedy="Give the evidence instead: richter export RUN --evidence evidence.zip",
+            remedy="Give the answers that it was made from.",
         )
     often = rows[0]["how_often"]
     right = (1 - float(often["estimate"])) * int(often["n"])
     if abs(right - round(right)) > 1e-6:
-        raise InputError(f"{path}: its rate is not a count of its answers.", remedy="Give the evidence instead.")
+        raise InputError(
+            f"{path}: its rate is not a count of its answers.", remedy="Give the answers that it was made from."
+        )
     return round(right), int(often["n"])
 
 
@@ -190,14 +188,6 @@ def stated_gate(
     return _report(plan, claims, None, 1, tables, accept_judge=accept_judge, obstacles=obstacles)
 
 
-def gate_status(plan_path: str | Path, tables: Dataset, *, extra: Sequence[str] = ()) -> PlanStatus:
-    """Where a gate plan stands towards these data; `extra` are options that differ from it."""
-    values = read_plan(plan_path, kind="gate").values
-    wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
-    chosen = tables.select(wanted) if wanted else tables
-    return open_data(plan_path, chosen, candidates=[values["candidate"]], extra=extra)
-
-
 def apply_gate_plan(
     plan_path: str | Path,
     tables: Dataset,
@@ -207,26 +197,17 @@ def apply_gate_plan(
     require_locked: bool = False,
     obstacles: Sequence[str] = (),
 ) -> GateReport:
-    """The report of a gate plan on these data, which the plan's log then has as an attempt.
+    """The report of a gate plan on these data.
 
-    What the user vouches for beside the plan is listed as a deviation from it. With `require_locked` the gate passes
-    only where the result is confirmatory. `obstacles` are further reasons why it does not pass.
+    What the user vouches for beside the plan makes the result exploratory. With `require_locked` the gate passes only
+    where the result is confirmatory. `obstacles` are further reasons why it does not pass.
     """
     plan = read_plan(plan_path, kind="gate")
     beside = _beside_plan(plan, policy or Policy(), accept_judge)
-    status = gate_status(plan_path, tables, extra=beside)
-    if require_locked and not status.confirmatory:
-        obstacles = (*obstacles, _describe_unlocked(status))
-    report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge, obstacles=obstacles)
-    record_use(plan_path, status)
-    return report
-
-
-def _describe_unlocked(status: PlanStatus) -> str:
-    """Why a result is not confirmatory, and what differs from the plan, as a sentence."""
-    why = "; ".join(status.reasons)
-    differs = f" ({'; '.join(status.deviations)})" if status.state == "changed" else ""
-    return f"The gate requires a locked plan: {why}{differs}."
+    status = open_data(plan_path, tables, candidates=[plan.values["candidate"]], extra=beside)
+    if require_locked and not status.confirmatory and status.state != "changed":
+        obstacles = (*obstacles, f"The gate requires a locked plan: {'; '.join(status.reasons)}.")
+    return run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge, obstacles=obstacles)
 
 
 def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
@@ -254,7 +235,8 @@ def run_gate(
 
     A requirement is met when its one-sided limit at the plan's level lies inside; violated when the limit on the
     other side, at the level that Holm leaves it among the requirements, lies outside; else undecided. Missing grades
-    count as wrong. Nothing is decided by single items that changed. With `obstacles` the gate does not pass.
+    count as wrong. Nothing is decided by single items that changed. With `obstacles` the gate does not pass, and a plan
+    that does not match its lock is one.
     """
     values = plan.values
     wanted = [*([values["baseline"]] if values["baseline"] else []), values["candidate"]]
@@ -270,11 +252,13 @@ def run_gate(
     if plan.path:  # what a plan file says of missing grades holds; without one the caller's policy does
         policy = dataclasses.replace(policy, missing=values["missing"])
     asked = [_requirement(dataset, rule, policy) for rule in values["require"]]
-    known = None if status is None else status.attempts
-    tried = values.get("tried", 1) or known or 1
+    tried = values.get("tried", 1)
+    if plan.path:
+        status = status or check_plan(plan.path)
+        obstacles = (*obstacles, *filter(None, [describe_changed_plan(plan.path, status)]))
     confirmed = plan.hash if status is not None and status.confirmatory else None
     claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
-    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids).warnings
     accept = accept_judge or values["accept_judge"]
     return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes, obstacles=obstacles)
 
@@ -315,7 +299,7 @@ def _report(
     obstacles: Sequence[str],
 ) -> GateReport:
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
-    values, known = plan.values, None if status is None else status.attempts
+    values = plan.values
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
     outcome = decide_gate(claims, accept_judge=accept_judge, is_stopped=bool(obstacles))
     sentence = describe_gate(
@@ -329,12 +313,9 @@ def _report(
         claims=claims,
         requirements=names,
         on_undecided=values["on_undecided"],
-        uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
-        deviations=() if status is None else status.deviations,
         tried=tried,
-        attempts=known,
         level=values["level"],
         vouched="" if status is None else status.vouched,
         understood=tables.understood,

@@ -26,12 +26,12 @@ from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
+from richter.audit._measure_run import RunRecords, read_as_planned, read_records, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import POLICY_DEFAULTS, Plan, versions
-from richter.audit._plan_lock import PlanStatus, record_use
+from richter.audit._plan_lock import PlanStatus
 from richter.audit._plan_tail import tail_plan
 from richter.audit._rating_agreement import (
     JudgesSection,
@@ -58,9 +58,8 @@ from richter.claims import Asked, measure_words
 from richter.errors import InputError
 from richter.evidence import MissingPolicy, margins_of
 from richter.interop import Source
-from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
+from richter.records import DEFAULT_LEVEL, LOST_END, Claim, Refused, Result, Shown, of_kind, schema_of
 from richter.stats import Mapper, in_threads
-from richter.store import DatabaseRun
 from richter.tables import Dataset, ReadOptions
 from richter.words import SECTION_LACKS, TEXTLESS_REMEDIES, FirstLines, describe_document_question
 
@@ -142,11 +141,11 @@ def measure_run(
 ) -> RunResults:
     """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing.
 
-    Nothing is written but, where there is a plan, a line of its log.
+    Nothing is written.
 
     `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given;
     `level` is that of a severity plan unless another is stated. `on`, `tried`, `missing`, `unpaired` and the `trust_`
-    options are those of `compare_tables`; with a plan they are deviations.
+    options are those of `compare_tables`; what differs from a plan makes the result exploratory.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
     measured. The same ledgers, plan and seed give the same document, byte for byte, whatever the mapper; the paths of
     the folder are not in it.
@@ -155,30 +154,27 @@ def measure_run(
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
     options = read_as_planned(sources, plan, options)
-    with open_records(*sources, options=options, conditions=conditions) as records:
-        stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
-                  "trust_labels": trust_labels, "unpaired": unpaired, "on": tuple(on), "tried": tried}  # fmt: skip
-        vouched = {name: value for name, value in stated.items() if value != POLICY_DEFAULTS[name]}
-        given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
-        given |= {} if level is None else {"level": level}
-        chosen, status = run_plan(records, plan, options=given)
-        study = RunStudy(
-            records=records,
-            plan=chosen,
-            status=status,
-            wanted=set(only or SECTIONS),
-            seed=seed,
-            level=_planned_level(chosen) if level is None else level,
-            margin=margin,
-            vouched=vouched,
-            n_resamples=n_resamples,
-            watch=watch,
-            mapper=mapper,
-        )
-        results = _measure_study(study)
-        if chosen is not None and status is not None and not (plan is None and isinstance(records.place, DatabaseRun)):
-            record_use(chosen.path, status)
-        return results
+    records = read_records(*sources, options=options, conditions=conditions)
+    stated = {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters,
+              "trust_labels": trust_labels, "unpaired": unpaired, "on": tuple(on), "tried": tried}  # fmt: skip
+    vouched = {name: value for name, value in stated.items() if value != POLICY_DEFAULTS[name]}
+    given: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions), **vouched}
+    given |= {} if level is None else {"level": level}
+    chosen, status = run_plan(records, plan, options=given)
+    study = RunStudy(
+        records=records,
+        plan=chosen,
+        status=status,
+        wanted=set(only or SECTIONS),
+        seed=seed,
+        level=_planned_level(chosen) if level is None else level,
+        margin=margin,
+        vouched=vouched,
+        n_resamples=n_resamples,
+        watch=watch,
+        mapper=mapper,
+    )
+    return _measure_study(study)
 
 
 def _planned_level(plan: Plan | None) -> float:
@@ -197,6 +193,7 @@ def _measure_study(study: RunStudy) -> RunResults:
     rows = measure_conditions(records, draws=study.draws, grades=study.grades, level=study.level)
     page = study.comparison
     first = first_lines_of(study, rows)
+    notes = records.tables.notes if page is None else page.notes
     return RunResults(
         run=RunFacts(
             name=records.name,
@@ -205,13 +202,14 @@ def _measure_study(study: RunStudy) -> RunResults:
             started_at=records.moment(0),
             ended_at=records.moment(1),
             state=records.state,
+            lost=records.lost,
             ratings=records.basis,
         ),
         question=describe_document_question(records.names),
         answer=first.headline,
         first_lines=first,
         understood=records.tables.understood,
-        notes=records.tables.notes if page is None else page.notes,
+        notes=tuple(note for note in notes if note not in of_kind(notes, LOST_END)),  # which `run` has
         conditions=rows,
         claims=claims_of(study),
         refused=() if page is None else page.refused,
@@ -221,7 +219,6 @@ def _measure_study(study: RunStudy) -> RunResults:
         sections=Sections(**sections),
         methods=Methods(
             plan=_plan_facts(study.plan, status),
-            deviations=() if status is None else (*status.deviations, *status.reasons),
             seed=study.seed,
             level=study.level,
             margins={} if page is None else page.margins,
@@ -277,7 +274,7 @@ def _with_remedy(records: RunRecords, name: str, section: Any) -> Any:
 
 def _without_path(records: RunRecords, fault: InputError) -> tuple[str, str]:
     """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
-    here, name = str(records.folder), records.name
+    here, name = str(records.place), records.name
     return fault.what.replace(here, name), fault.remedy.replace(here, name)
 
 
@@ -420,11 +417,11 @@ def _measure_tail(study: RunStudy) -> TailSection | NoSection:
             SECTION_LACKS["tail"],
             f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
-    assert records.folder is not None  # `tail_column` found it there
+    assert records.place is not None  # `tail_column` found it there
     plan = study.plan_of("tail")
     asked: dict[str, Any] = {"overrides": {"n_resamples": study.n_resamples}, "seed": study.seed}
     asked = asked if plan is None else {"plan_path": plan.path}
-    study.tail = study_column(records.folder / SCORES, column=column, status=study.status, **asked)
+    study.tail = study_column(records.place / SCORES, column=column, status=study.status, **asked)
     return tail_section(study.tail)
 
 

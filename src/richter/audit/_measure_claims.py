@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Set
+from pathlib import Path
 from typing import Any
 
 from richter import severity as sev
@@ -20,7 +21,7 @@ from richter.audit._tail_audit import TailReport
 from richter.errors import LedgerCorrupt
 from richter.records import Claim, Interval, Verdict
 from richter.stats import Mapper
-from richter.store import Place, open_ledger
+from richter.store import open_ledger
 from richter.words import side
 
 
@@ -133,7 +134,7 @@ def calibration_claims_of(study: RunStudy) -> list[Claim]:
     return [c.claim for report in reports if report is not None for c in report.conditions if c.claim is not None]
 
 
-def searches_of(records: RunRecords) -> list[Place]:
+def searches_of(records: RunRecords) -> list[Path]:
     """The run itself where it is a search, and every part RUN/search* that holds one."""
     places = [records.place] if records.place is not None and records.notes["search"] else []
     for name, part in records.parts.items():

@@ -1,37 +1,22 @@
 """What a run or any other source holds, read once: the records behind every section of its results."""
 
-import contextlib
 import dataclasses
 import datetime
 import functools
 import math
 import shlex
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import polars as pl
 
 from richter.audit._plan import POLICY_DEFAULTS, Plan, read_plan
-from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
+from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
-from richter.errors import InputError, LedgerError, PlanError
-from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
-from richter.records import Condition, Item, Rating, tell_apart
-from richter.store import (
-    DatabaseRun,
-    Ledger,
-    Place,
-    Spent,
-    file_stored_at,
-    find_parts,
-    is_run,
-    open_ledger,
-    run_file,
-    run_folder,
-)
+from richter.interop import Source, is_frame, named_source
+from richter.records import LOST_END, Condition, Item, Rating, of_kind, tell_apart
+from richter.store import Spent, find_parts, is_run, open_ledger, run_file
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
@@ -71,32 +56,26 @@ class RunRecords:
     """The records of a run, or of other sources (`place` is None), and which kind of rating speaks for them.
 
     `basis` is the kind of rating that counts, "grader" where answers are graded and not rated, None where neither;
-    `rated` how many answers each kind covers, `parts` a run's draws and searches, `clock_ahead_s` how far the ledger's
-    clock is ahead.
+    `rated` how many answers each kind covers, `parts` a run's draws and searches.
     """
 
     tables: Dataset
     conditions: tuple[Condition, ...]
     spent: Mapping[str, Any]
     drawn: Mapping[str, str] = dataclasses.field(default_factory=dict)  # the models of its parts' conditions
-    place: Place | None = None
+    place: Path | None = None
     source: str = ""
     files: tuple[str, ...] = ()  # as they are given to a command, without their folders
-    parts: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    parts: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     state: Literal["complete", "in progress", "empty"] = "complete"
+    lost: str = ""  # which records are missing or may be
     notes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=lambda: {n: {} for n in NOTES})
     times: tuple[float, float] | None = None
-    clock_ahead_s: float = 0.0
 
     @property
     def bench(self) -> str:
         """Where the items came from."""
         return str(self.notes["bench"].get("path", ""))
-
-    @property
-    def folder(self) -> Path | None:
-        """Where a run's files are."""
-        return None if self.place is None else run_folder(self.place)
 
     @property
     def names(self) -> list[str]:
@@ -106,13 +85,11 @@ class RunRecords:
     @property
     def name(self) -> str:
         """The folder's or file's own name; its path is not part of any result."""
-        return self.source if self.folder is None or self.source else self.folder.resolve().name
+        return self.source if self.place is None or self.source else self.place.resolve().name
 
     @property
     def command(self) -> str:
-        """The run as one writes it in a command; of a database's address only what is no secret anywhere."""
-        if isinstance(self.place, DatabaseRun):
-            return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
+        """The run as one writes it in a command."""
         return shlex.join(self.files or (self.name,))
 
     @functools.cached_property
@@ -190,29 +167,9 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-@contextlib.contextmanager
-def open_records(
-    *sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()
-) -> Iterator[RunRecords]:
-    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written.
-
-    An evidence archive is the run that it holds, which is there as long as this is open.
-    """
-    name, place = (None, None) if len(sources) != 1 or is_frame(sources[0]) else named_source(sources[0])
-    if name is not None or not isinstance(place, Path) or not is_evidence(place):
-        yield _kept(_read(sources, options), conditions)
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            records = _read([str(evidence_run(place, Path(scratch)))], options)
-            tables = dataclasses.replace(records.tables, places=(place,))
-            records = dataclasses.replace(records, tables=tables, source=place.name, files=(place.name,))
-            yield _kept(records, conditions)
-        except (InputError, LedgerError, PlanError) as error:
-            if scratch not in str(error):
-                raise
-            reason, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
-            raise InputError(reason, remedy=remedy) from error
+def read_records(*sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()) -> RunRecords:
+    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written."""
+    return _kept(_read(sources, options), conditions)
 
 
 def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
@@ -237,6 +194,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     return RunRecords(
         tables=tables,
         conditions=tuple(Condition(name=name, model=name) for name in tables.conditions),
+        lost="; ".join(of_kind(tables.notes, LOST_END)),
         source=first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} more'}",
         files=tuple(file if name is None else f"{name}={file}" for name, file in files),
         spent={
@@ -249,21 +207,20 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     )
 
 
-def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
+def _read_ledger(place: Path, options: ReadOptions) -> RunRecords:
     with open_ledger(place) as ledger:
         writing = ledger.being_written()
         tables = tables_of(ledger, options)
         conditions = _told_apart(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
-        archive = ledger.note(ARCHIVE_NOTE)
-        times = ledger.times() if archive is None else archive["times"]
-        spent = [_spent_by(ledger)]
-        clock_ahead_s = ledger.clock_ahead_s()
+        times = ledger.times()
+        spent, lost = [ledger.spent()], [ledger.describe_lost_end()]
     parts = find_parts(place)
     drawn: dict[str, str] = {}
     for part in parts.values():
         with open_ledger(part) as ledger:
-            spent.append(_spent_by(ledger))
+            spent.append(ledger.spent())
+            lost.append(ledger.describe_lost_end())
             drawn |= {c.name: c.model for c in _told_apart(ledger.conditions())}
     answered = len(tables.answers) > 0
     return RunRecords(
@@ -272,10 +229,10 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         parts=parts,
         drawn=drawn,
         state="in progress" if writing else "complete" if answered else "empty",
+        lost="; ".join(filter(None, lost)),
         conditions=tuple(c for c in conditions if c.name in tables.conditions or not answered),
         notes=notes,
         times=times,
-        clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
     )
 
@@ -284,12 +241,6 @@ def _told_apart(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     """The conditions of a ledger under the names that its tables have."""
     apart = tell_apart(c.name for c in conditions)
     return tuple(dataclasses.replace(c, name=apart.get(c.name, c.name)) for c in conditions)
-
-
-def _spent_by(ledger: Ledger) -> Spent:
-    """What a ledger cost; of one that was made again from an archive, what the archive says."""
-    stated = (ledger.note(ARCHIVE_NOTE) or {}).get("spent")
-    return ledger.spent() if stated is None else msgspec.convert(stated, Spent)
 
 
 def _sum(parts: list[Spent]) -> dict[str, Any]:
@@ -303,33 +254,19 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
 def run_plan(
     records: RunRecords, path: str | Path | None, *, options: Mapping[str, Any]
 ) -> tuple[Plan | None, PlanStatus | None]:
-    """The run's plan (as given, else its plan.toml) and where it stands with these options of `measure_run`.
-
-    A database that was given the locked plan before the first answer came vouches for it by its own clock; else this
-    machine's clock must agree with the database's.
-    """
-    adopted = None
+    """The run's plan (as given, else its plan.toml) and where it stands with these options of `measure_run`."""
     if path is None:
-        own = None if records.place is None else run_file(records.place, PLAN_NAME)
-        if own is None or records.place is None:
-            return None, None
-        for ending in ("lock", "log"):
-            run_file(records.place, f"{PLAN_NAME}.{ending}")
-        path, adopted = own, file_stored_at(records.place, f"{PLAN_NAME}.lock")
+        path = None if records.place is None else run_file(records.place, PLAN_NAME)
+    if path is None:
+        return None, None
     plan = read_plan(path)
     control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
     if control:
         candidates = [name for name in records.tables.conditions if name != control]
     extra = _compare_options(plan, options)
-    answered = None if records.times is None else [(records.times[0], records.clock_ahead_s)]
-    is_adopted = records.times is not None and adopted is not None and adopted <= records.times[0]
-    status = open_data(
-        path, records.tables, candidates=candidates, extra=extra, answered=[] if is_adopted else answered
-    )
-    if is_adopted and status.confirmatory:
-        status = dataclasses.replace(status, vouched=VOUCHED_BY_RUN)
-    return plan, status
+    answered = None if records.times is None else [records.times[0]]
+    return plan, open_data(path, records.tables, candidates=candidates, extra=extra, answered=answered)
 
 
 _DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": [], **POLICY_DEFAULTS}

@@ -394,7 +394,6 @@ def signature_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> Sig
         basis=_basis_words(study.records),
         population=_population_words(study.records),
         plan_hash=None if status is None else status.hash,
-        deviations=() if status is None else (*status.deviations, *status.reasons),
     )
 
 

@@ -1,4 +1,4 @@
-"""Plans: written from a table of fields and checked. `_plan_lock.py` locks them, `_plan_log.py` keeps their log.
+"""Plans: written from a table of fields and checked. `_plan_lock.py` locks them.
 
 A kind of plan is a module with a table `FIELDS` (name -> PlanField), a line `HELP`, and, where fields constrain each
 other, a function `faults(values)` that yields sentences. The machinery here knows nothing of any kind. Every kind has

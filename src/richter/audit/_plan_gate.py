@@ -19,9 +19,9 @@ FIELDS = {
     "level": asks(float, "Each requirement is shown met at this level, one-sided.", DEFAULT_LEVEL, gt=0.5, lt=1),
     "tried": asks(
         int,
-        "Attempts of which this one is to stand: the level is shared. 0: as many as the plan's log has.",
+        "Attempts of which this one is to stand: the level is shared.",
         OPTIONAL,
-        ge=0,
+        ge=1,
         le=1_000_000,
     ),
     "missing": asks(

@@ -24,13 +24,13 @@ FIELDS = {
         str,
         "How b is estimated; aki is the paper's.",
         DEFAULT.estimator,
-        choices=("truncated", "censored", "exact", "aki"),
+        choices=("truncated", "aki"),
     ),
     "m_min": asks(
         str,
-        "Where the tail starts: a level, or from the top down; ks is the paper's.",
+        "Where the tail starts: a level, the lowest with 100 errors above, or the paper's ks.",
         f"{PLANNED_M_MIN:g}",
-        choices=("top", "ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
+        choices=("ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
     ),
     "min_events": asks(int, "Errors that a tail must hold.", DEFAULT.min_events, ge=2),
     "min_bins": asks(int, "Levels from m_min to 4.0.", DEFAULT.min_bins, ge=1, le=8),
@@ -75,7 +75,7 @@ def plan_recipe(values: Mapping[str, Any]) -> Recipe:
     m_min = values["m_min"]
     return Recipe(
         estimator=values["estimator"],
-        m_min=m_min if m_min in ("top", "ks", "clauset") else float(m_min),
+        m_min=m_min if m_min in ("ks", "clauset") else float(m_min),
         min_events=values["min_events"],
         min_bins=values["min_bins"],
         reselect=values["reselect"],

@@ -27,7 +27,7 @@ from richter.ratings import (
     tabulate,
 )
 from richter.records import SAMPLE_NOTE, Answer, Rating, Result, printable
-from richter.store import Ledger, RunLike, has_ledger, open_ledger
+from richter.store import Ledger, RunLike, is_run, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
 from richter.words._label_texts import ClaimStanding
 
@@ -50,7 +50,7 @@ SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
 def _read_run(run: RunLike) -> Dataset:
     """The tables of a run; raises for any other source, which no label can be kept in."""
-    if not has_ledger(run):
+    if not is_run(run):
         if isinstance(run, str | Path) and "://" not in str(run) and not Path(run).exists():
             raise InputError(f"{run}: no such run.", remedy="Make one of a file: richter import FILE -o RUN")
         remedy = f"Make a run of it first: richter import {shlex.quote(str(run))} -o RUN"

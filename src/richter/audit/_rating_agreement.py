@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
@@ -18,7 +18,6 @@ from richter.ratings import (
     Correction,
     JudgeReport,
     SelfJudging,
-    StepAgreement,
     Tabulated,
     Undefined,
     agreement,
@@ -26,7 +25,6 @@ from richter.ratings import (
     corrections,
     judge_report,
     snap,
-    step_agreement,
     tabulate,
 )
 from richter.records import DEFAULT_LEVEL, Condition, Result
@@ -106,7 +104,6 @@ class AgreementReport(Result):
     corrected: Mapping[Kind, tuple[Correction, ...]]
     stratified: bool
     trust: JudgeTrust | None = None  # each judge against labels and a reference, where judges graded
-    steps: tuple[StepAgreement, ...] = ()  # every two raters of agents' runs
     slopes: SlopeRanks | Undefined | None = None  # None where people or judges did not rate
 
     @property
@@ -163,7 +160,6 @@ def measure_agreement(
         references=references,
         corrected=_correct_by_people(source, on_rubric, references, level=level),
         stratified=bool(source.strata),
-        steps=tuple(_of_steps(source, wanted, level=level, rng=rng)),
         slopes=_rank_slopes(source, on_rubric, rng),
     )
 
@@ -176,14 +172,6 @@ def _correct_by_people(
         return {}
     order, strata = dict.fromkeys(r.condition for r in source.ratings), source.strata or None
     return {k: corrections(tables["human"], tables[k], strata=strata, order=order, level=level) for k in kinds}
-
-
-def _of_steps(
-    source: RatingsFile, kinds: Sequence[Kind], *, level: float, rng: np.random.Generator
-) -> Iterator[StepAgreement]:  # fmt: skip
-    """The agreement of every two raters of a kind on the steps of agents' runs."""
-    for kind in kinds:
-        yield from step_agreement((r for r in source.of_steps if r.kind == kind), level=level, rng=rng)
 
 
 def _rank_slopes(

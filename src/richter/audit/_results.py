@@ -157,12 +157,14 @@ class Signature(Result):
     basis: str
     population: str
     plan_hash: str | None
-    deviations: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts(Result):
-    """The run itself; `ratings` says whose severities count, None: nobody's. Times are of the first and last answer."""
+    """The run itself; `ratings` says whose severities count, None: nobody's. Times are of the first and last answer.
+
+    `lost` says which of its records are missing or may be.
+    """
 
     name: str
     bench: str
@@ -170,6 +172,7 @@ class RunFacts(Result):
     started_at: str | None
     ended_at: str | None
     state: Literal["complete", "in progress", "empty"]
+    lost: str
     ratings: Literal["given", "human", "rule", "judge", "grader"] | None
 
 
@@ -190,7 +193,6 @@ class Methods(Result):
     """With what the document was made."""
 
     plan: PlanFacts | None
-    deviations: tuple[str, ...]
     seed: int
     level: float
     margins: Mapping[str, float]

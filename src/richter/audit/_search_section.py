@@ -1,11 +1,11 @@
 """The section on searches, which the package that searches fills."""
 
 import dataclasses
+from pathlib import Path
 from typing import Protocol
 
 from richter._lazy import load_entry_point
 from richter.records import Result
-from richter.store import Place
 
 GROUP = "richter.sections"
 
@@ -18,7 +18,7 @@ class SearchSection(Result):
 class ReadSearch(Protocol):
     """Reads one search."""
 
-    def __call__(self, run: Place, *, level: float) -> SearchSection:
+    def __call__(self, run: Path, *, level: float) -> SearchSection:
         """What the search in `run` shows."""
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from richter import severity as sev
 from richter.audit._pictures import Picture, severity_picture
 from richter.audit._plan import read_plan
-from richter.audit._plan_lock import PlanStatus, open_data, record_use
+from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._severity_labels import RatedAnswers, rated_answers, with_labels
 from richter.audit._severity_requirements import ask_requirement, rates_of
 from richter.claims import (
@@ -43,7 +43,16 @@ from richter.interop import Source, read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Note, Refused, Shown, counted
 from richter.severity._grid import TOP
 from richter.stats import Mapper, in_threads
-from richter.tables import KEY, Dataset, RatingsFile, ReadOptions, read_tables, severity_of, severity_scores
+from richter.tables import (
+    KEY,
+    Dataset,
+    RatingsFile,
+    ReadOptions,
+    SeverityScores,
+    read_tables,
+    severity_of,
+    severity_scores,
+)
 
 __all__ = ["SeverityReport", "ask_severities", "weigh_scores"]
 
@@ -122,7 +131,7 @@ def weigh_scores(
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
     decided: Sequence[Claim] | None = None,
-    deviations: Sequence[str] = (),
+    beside_plan: Sequence[str] = (),
     n_resamples: int | None = None,
     level: float | None = None,
     seed: int = 0,
@@ -136,8 +145,8 @@ def weigh_scores(
     the study and nothing is decided again. `human` labels join those that the data hold; they correct what judges and
     rules rated, by the design in which they were drawn.
 
-    With a plan its values hold, its hash is the seed, and options given against it are listed as deviations; with
-    `status` it is already known where the plan stands, and `deviations` are further ones. The judges' errors are
+    With a plan its values hold, its hash is the seed, and options given against it make the result exploratory; with
+    `status` it is already known where the plan stands, and `beside_plan` are further ones. The judges' errors are
     allowed for where people labelled answers. Pairs have seeds of their own: `mapper` says where they run.
     """
     policy = Policy(
@@ -151,7 +160,7 @@ def weigh_scores(
     if plan is not None:
         files = {"traffic": traffic, "human": human}
         given = {"n_resamples": n_resamples, "level": level, "primary": primary, "control": control}
-        against = [*_files_beside_plan(files), *_vouched(policy), *deviations]
+        against = [*_files_beside_plan(files), *_vouched(policy), *beside_plan]
         settings = _planned_settings(settings, plan, source, given, against)
     sev.check_primary(settings.primary)
     requirements = [sev.parse_requirement(rule) for rule in settings.rules]
@@ -178,8 +187,8 @@ def weigh_scores(
     )  # fmt: skip
     rates = _rates_by_people(study, answers, settings.level)
     checks = _decide_requirements(tables, requirements, study, policy, answers, mix, rates)
-    notes = _notes(study, tables, scores, answers, asked, rates, corrected, any_scale=any_scale)
-    report = SeverityReport(
+    notes = _notes(study, tables, scores.items, answers, asked, rates, corrected, any_scale=any_scale)
+    return SeverityReport(
         study=study,
         seed=settings.seed,
         basis=_basis(tables, answers),
@@ -191,18 +200,11 @@ def weigh_scores(
         notes=tuple(dict.fromkeys(notes)),
         plan=settings.status,
     )
-    if plan is not None and settings.is_opened:
-        assert settings.status is not None
-        record_use(plan, settings.status)
-    return report
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
-    """What holds for a study: the options, or a plan's values where there is one.
-
-    `is_opened` says that the plan was opened on these data here, so that its use is recorded at the end.
-    """
+    """What holds for a study: the options, or a plan's values where there is one."""
 
     primary: str
     control: str | None
@@ -216,7 +218,6 @@ class _Settings:
     min_gap: float = 0.15
     recipe: sev.Recipe = dataclasses.field(default_factory=lambda: sev.DEFAULT)  # loads compiled loops
     conditions: Sequence[str] = ()
-    is_opened: bool = False
 
     def for_evidence(self, mapper: Mapper) -> SeveritySettings:
         """What the estimators of severities need of it."""
@@ -238,7 +239,7 @@ def _planned_settings(
     given: Mapping[str, Any],
     against: Sequence[str],
 ) -> _Settings:
-    """The settings of a plan; what was `given` otherwise holds before it and is listed as a deviation."""
+    """The settings of a plan; what was `given` otherwise holds before it."""
     from richter.audit._plan_severity import plan_margins, plan_recipe  # here, since slopes are slow to load
 
     found = read_plan(plan, kind="severity")
@@ -266,19 +267,18 @@ def _planned_settings(
         conditions=values["conditions"],
         seed=found.seed,
         status=status,
-        is_opened=asked.status is None,
     )
 
 
 def _files_beside_plan(files: Mapping[str, Any]) -> Iterator[str]:
-    """The files that were given and that no plan names, as deviations."""
+    """The files that were given and that no plan names."""
     for name, file in files.items():
         if isinstance(file, str | Path):
             yield f"--{name.replace('_', '-')} {Path(file).name} is not in the plan"
 
 
 def _vouched(policy: Policy) -> Iterator[str]:
-    """What the user vouches for and no plan names, as deviations."""
+    """What the user vouches for and no plan names."""
     given = {
         f"missing {policy.missing}": not policy.is_both_ways, "trust-ids": policy.trust_ids,
         "trust-raters": policy.trust_raters, "trust-labels": policy.trust_labels, "unpaired": policy.unpaired,
@@ -383,7 +383,7 @@ def _ask_corrected(
 def _notes(
     study: sev.SeverityStudy,
     tables: Dataset,
-    scores: sev.Scores,
+    items: Sequence[str],
     answers: RatedAnswers,
     asked: Sequence[Asked],
     rates: Mapping[str, sev.DeploymentTable],
@@ -411,10 +411,13 @@ def _notes(
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."
     if first is not None and first.weighted and rates:
         yield "Human labels and traffic weights are not combined: requirements are checked by the judge's grades."
-    if not corrected and tables.counting in ("judge", "given") and scores.judges is not None:
-        raters = len(scores.judges)
-        why = "two judges cannot tell their own errors" if raters == 2 else "what the judges' errors are is not known"
-        yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
+    if not corrected and tables.counting in ("judge", "given"):
+        judged = tables.ratings.filter(kind="judge", draw=0).filter(pl.col("item").is_in(list(items)))
+        raters = judged.group_by(KEY).len().select(pl.max("len")).item() or 0  # of the answer that has most
+        if raters > 1:
+            few = raters == 2
+            why = "two judges cannot tell their own errors" if few else "what the judges' errors are is not known"
+            yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
 
 
 def _correct_with_severity(tables: Dataset) -> Iterator[str]:
@@ -472,13 +475,13 @@ def _rates_by_people(study: sev.SeverityStudy, answers: RatedAnswers, level: flo
     return rates
 
 
-def _by_row(mix: sev.Traffic, scores: sev.Scores, answers: RatedAnswers, items: Sequence[str]) -> sev.Traffic:
+def _by_row(mix: sev.Traffic, scores: SeverityScores, answers: RatedAnswers, items: Sequence[str]) -> sev.Traffic:
     """A traffic mix with the stratum of every row."""
     of = dict(zip(scores.items, mix.strata, strict=True))
     return dataclasses.replace(mix, strata=[of.get(items[k], "") for k in answers.rows.item])
 
 
-def _read_traffic(path: str | Path, scores: sev.Scores) -> sev.Traffic:
+def _read_traffic(path: str | Path, scores: SeverityScores) -> sev.Traffic:
     """Read a mix: `share` per `domain`, per `tier`, or per both; matched to the items by these columns."""
     frame = read_frame(path)
     keys = [c for c in ("domain", "tier") if c in frame.columns]

@@ -349,6 +349,11 @@ def _size_from_evidence(
 ) -> _SizeFromData:
     """The size by the evidence that `compare` decides by; with missing grades the larger of both ways."""
     known = asked.known
+    if known.unit == "run":
+        raise InputError(
+            "Runs vary beside questions, so that no number of questions alone settles a difference.",
+            remedy="Read the runs as repeats of a question: --map draw=COLUMN.",
+        )
     units = needed_units(known, margin, alpha=alpha, margin=stated, power=power)
     if units is None:
         raise InputError(

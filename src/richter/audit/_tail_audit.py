@@ -16,7 +16,7 @@ from richter import tail as tl
 from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, read_plan
-from richter.audit._plan_lock import PlanStatus, open_data, record_use
+from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.claims import Question, block_claim
 from richter.errors import InputError, TooFewErrors
@@ -32,12 +32,11 @@ __all__ = ["TailReport", "study_column"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TailReport(Shown):
-    """A tail study, where its data and plan came from, and every deviation from the plan."""
+    """A tail study, and where its data and plan came from."""
 
     schema: ClassVar = "richter/tail"
     flat: ClassVar = ("study",)
     unwritten: ClassVar[tuple[str, ...]] = ("values",)
-    derived: ClassVar = ("deviations",)
     named: ClassVar = {"scans": "stability", "status": "plan_status"}
 
     file: str
@@ -49,11 +48,6 @@ class TailReport(Shown):
     seed: int
     n_missing: int
     understood: str
-
-    @property
-    def deviations(self) -> tuple[str, ...]:
-        """What differs from the locked plan."""
-        return () if self.status is None else self.status.deviations
 
     def _shown(self) -> Picture:
         return tail_picture(self)
@@ -77,7 +71,7 @@ def study_column(
     seed: int = 0,
     mapper: Mapper = map,
 ) -> TailReport:
-    """Run the tail protocol on a column. `overrides` are fields of a tail plan; against a plan they are deviations.
+    """Run the tail protocol on a column. `overrides` are fields of a tail plan; against one they make it exploratory.
 
     The column is the one named (here, as the score of `reading`, or in the plan), else the severities, else the score.
     Higher is worse, unless `reading` or the plan says that higher is better; a scale that `reading` states gives the
@@ -105,11 +99,10 @@ def study_column(
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
     _check_probe(probe, severities)
-    opened: PlanStatus | None = None
     if plan is not None and plan_path is not None and status is None:
         read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
         extra = _beside_tail_plan(planned, given, column, policy)
-        status = opened = open_data(plan_path, read_by_plan, extra=extra)
+        status = open_data(plan_path, read_by_plan, extra=extra)
     if plan is None:
         chosen, seed_used = _plan_without(severities, values), seed
     else:
@@ -131,7 +124,7 @@ def study_column(
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
     }
-    report = TailReport(
+    return TailReport(
         file=tables.name,
         column=column or ("severity" if is_rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
@@ -142,9 +135,6 @@ def study_column(
         n_missing=n_missing,
         understood=tables.understood,
     )
-    if plan_path is not None and opened is not None:
-        record_use(plan_path, opened)
-    return report
 
 
 def _check_probe(probe: tuple[str, str] | None, severities: Mapping[str, Floats]) -> None:

@@ -14,10 +14,10 @@ from richter.audit._series import CANARIES
 from richter.claims import Blocked, Metric, Question, as_judged, measure_words, watched_measures
 from richter.errors import InputError
 from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
-from richter.interop import is_evidence, log_files, read_frame
+from richter.interop import log_files, read_frame
 from richter.records import plain, printable
-from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables, single_table
+from richter.store import find_parts, find_runs, is_run, open_ledger
+from richter.tables import Dataset, ReadOptions, date_in, dates_of, holds_logs, item_codes, read_tables
 
 __all__ = ["Day", "read_series"]
 
@@ -73,7 +73,7 @@ class _Entry(NamedTuple):
     """One entry of a series: when, from where, its tables, and whether its condition is named by its file alone."""
 
     at: str
-    place: Place
+    place: Path
     tables: Dataset
     unnamed: bool
 
@@ -89,14 +89,14 @@ def read_series(
     Several names of a `condition` are one thing that was called otherwise (another model, another prompt): of each
     entry the first that it has.
 
-    A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
+    A source is a folder of runs, of logs or of tables, or single files and runs. A run is dated by its
     first answer, a file by a date, a week or a month in its name, else by when it was changed. Entries of one day count
     as one each. A table with a column of dates (`date` names it) is a series by itself, an entry a day. Dataset without
     a column of conditions are all of one, called as their folder is.
     """
-    places = [p for source in sources for p in _entries(run_place(source) if isinstance(source, str) else source)]
+    places = [p for source in sources for p in _entries(Path(source))]
     if not places:
-        raise InputError("The series is empty.", remedy="Give a folder of runs, a database, or files by date.")
+        raise InputError("The series is empty.", remedy="Give a folder of runs, or files by date.")
     notes: list[str] = []
     read = sorted(
         (e for place in places for e in _read(place, date, options, notes, alone=len(places) == 1)),
@@ -137,12 +137,10 @@ def _name_in(entry: _Entry, called: Sequence[str], series: str) -> str | None:
     return entry.tables.conditions[0] if name is None and entry.unnamed and series in called else name
 
 
-def _entries(place: Place) -> list[Place]:
-    if isinstance(place, DatabaseRun):
-        return find_runs(place) or [place]
+def _entries(place: Path) -> list[Path]:
     if not place.exists():
         raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
-    if is_run(place) or single_table(place) is not None:
+    if is_run(place) or not place.is_dir():
         return [place]
     runs = find_runs(place)
     if runs:
@@ -150,7 +148,7 @@ def _entries(place: Place) -> list[Place]:
     return [*(log_files(place) or sorted(f for f in place.iterdir() if f.suffix.lower() in _FILES))]
 
 
-def _date(place: Place, notes: list[str]) -> str:
+def _date(place: Path, notes: list[str]) -> str:
     if is_run(place):
         with open_ledger(place) as ledger:
             times = ledger.times()
@@ -158,8 +156,6 @@ def _date(place: Place, notes: list[str]) -> str:
             return datetime.datetime.fromtimestamp(times[0], datetime.UTC).isoformat(timespec="seconds")[:19]
     if found := date_in(place.name):
         return found
-    if isinstance(place, DatabaseRun):
-        raise InputError(f"{place} has no answers, so no date.", remedy="Leave it out.")
     said = "files without a date in their names are dated by when they were changed"
     notes += [] if said in notes else [said]
     changed = datetime.datetime.fromtimestamp(place.stat().st_mtime, datetime.UTC)
@@ -167,12 +163,11 @@ def _date(place: Place, notes: list[str]) -> str:
 
 
 def _read(
-    place: Place, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
+    place: Path, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
 ) -> Iterator[_Entry]:
     """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
-    is_table = isinstance(place, Path) and place.is_file() and not holds_logs(place) and not is_evidence(place)
+    is_table = place.is_file() and not holds_logs(place)
     if is_table and (alone or date is not None):
-        assert isinstance(place, Path)
         frame = read_frame(place, text=True)
         if date is not None and date not in frame.columns:
             raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
@@ -186,7 +181,7 @@ def _read(
     yield _Entry(_date(place, notes), place, tables, is_table and tables.conditions == (Path(place.name).stem,))
 
 
-def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:
+def _entries_by_date(place: Path, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:
     """An entry for each date of a table."""
     for (day,), rows in frame.group_by("at\0", maintain_order=True):
         if day:
@@ -194,9 +189,9 @@ def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | N
             yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
 
 
-def _series_name(places: Sequence[Place]) -> str:
+def _series_name(places: Sequence[Path]) -> str:
     """What is watched, where tables do not say: the folder, or the one file, that they are in."""
-    paths = dict.fromkeys(p for p in places if isinstance(p, Path))
+    paths = dict.fromkeys(places)
     first = next(iter(paths), Path("series"))
     return first.stem if len(paths) == 1 else first.resolve().parent.name
 
@@ -254,7 +249,7 @@ def _graded(dataset: Dataset, weight: Floats) -> pl.DataFrame:
     return frame.with_columns(shared).sort("item", "confidence", "correct")
 
 
-def _made(place: Place, tables: Dataset, condition: str) -> dict[str, str]:
+def _made(place: Path, tables: Dataset, condition: str) -> dict[str, str]:
     """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
     raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
     made = ({"model": condition} if condition else {}) | ({"judge": ", ".join(raters)} if raters else {})
@@ -269,7 +264,7 @@ def _made(place: Place, tables: Dataset, condition: str) -> dict[str, str]:
     return made
 
 
-def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
+def _judge(place: Path, options: ReadOptions | None) -> dict[str, float]:
     if not is_run(place) or CANARIES not in find_parts(place):
         return {}
     rows = read_tables(find_parts(place)[CANARIES], options=options).rows

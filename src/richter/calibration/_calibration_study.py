@@ -10,7 +10,7 @@ from richter.calibration._groups import GroupStudy, study_groups
 from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
 from richter.calibration._selective import SafeThreshold, safe_threshold
-from richter.claims import METRICS, Asked, Blocked, Evidence, FamilyName, Question, decide, ece_evidence, ece_side
+from richter.claims import METRICS, Asked, Blocked, Evidence, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError
 from richter.records import Claim, Interval, Result, Verdict
 from richter.stats import EceResult, Floats, Indices, ece
@@ -175,12 +175,11 @@ def calibration_question(
     study: ConfidenceStudy | None,
     *,
     measure: Literal["ece", "draws"] = "ece",
-    family: FamilyName = "main",
     reason: str = "",
     basis: str = "",
 ) -> Asked:
     """ "Is it miscalibrated?" of one condition, with its evidence; untestable without a study, for the reason given."""
-    question = Question(measure=measure, conditions=(name,), family=family)
+    question = Question(measure=measure, conditions=(name,))
     evidence = Blocked(gate=None, reason=reason or "nothing is graded") if study is None else study.evidence
     return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis)
 
@@ -198,16 +197,9 @@ def calibration_claims(
     *,
     level: float = 0.95,
     what: str = "",
-    reasons: dict[str, str] | None = None,
-    basis: str = "",
-    seed: int | None = None,
 ) -> dict[str, Claim]:
     """ "Is miscalibrated", of every condition in one family, with a sentence in the model's terms."""
-    asked = [
-        calibration_question(name, study, reason=(reasons or {}).get(name, ""), basis=basis)
-        for name, study in studies.items()
-    ]
-    claims = decide(asked, level=level, seed=seed)
+    claims = decide([calibration_question(name, study) for name, study in studies.items()], level=level)
     return {c.conditions[0]: claim_with_sentence(c, studies[c.conditions[0]], what=what) for c in claims}
 
 

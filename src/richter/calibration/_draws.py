@@ -51,7 +51,7 @@ def _bracket(pool: AnswerPool, n: int, rng: np.random.Generator, repeats: int) -
     values = []
     for _ in range(repeats):
         part = subsample(pool, n, rng)
-        values.append(np.mean(part.counts.max(axis=1) / n - held_out_confidence(part)[0]))
+        values.append(np.mean(part.counts.max(axis=1) / n - held_out_confidence(part)))
     return float(np.mean(values))
 
 

@@ -1,4 +1,4 @@
-"""Scores of a confidence, each with an interval by unit (Brier, log, AUROC, AURC), and the reliability table."""
+"""Scores of a confidence, each with an interval by unit: Brier, log, AUROC, AURC."""
 
 import dataclasses
 import math
@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from richter._special import stdtrit, xlogy
 from richter.errors import InputError
 from richter.records import Interval, counted
-from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
-from richter.stats._ece import Binning
+from richter.stats import EceResult, Floats, Indices, bootstrap_ece, ece, wilson
 from richter.stats._proportion import unit_freedom
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "bootstrap_ece",
     "confidence_scores",
     "ece",
-    "reliability",
 ]
 
 
@@ -262,10 +260,3 @@ def as_probability(confidence: ArrayLike) -> Probabilities:
         f"A confidence of {worst:g} is neither a probability in [0, 1] nor a percentage in [0, 100].",
         remedy="Write confidence as a number from 0 to 1.",
     )
-
-
-def reliability(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binning: Binning = "width", level: float = 0.95
-) -> tuple[Bin, ...]:
-    """Occupied bins of confidence with their accuracy. The interval is for the accuracy, bin by bin (not jointly)."""
-    return ece(confidence, correct, bins=bins, binning=binning, level=level).bins

@@ -1,7 +1,7 @@
 """Sem-ECE: calibration from how often a model repeats its answer: Sem1, eq. (1), and Sem2, eq. (3), over splits."""
 
 import dataclasses
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -13,14 +13,7 @@ from richter.records import Result, Shown
 from richter.stats import Bools, EceResult, Floats, Ints, ece
 from richter.stats._ece import Binning
 
-__all__ = ["HeldOut", "SemEce", "Verbalised", "held_out_confidence", "sem_ece", "verbalised_ece"]
-
-
-class HeldOut(NamedTuple):
-    """Each question's held-out confidence, and the mean grade of the classes that were selected."""
-
-    confidence: Floats
-    correct: Floats
+__all__ = ["SemEce", "Verbalised", "held_out_confidence", "sem_ece", "verbalised_ece"]
 
 
 MAX_EXACT_DRAWS = 1000  # above, binomial coefficients leave the range of a double
@@ -76,8 +69,8 @@ def _wins_with(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: F
 
 
 @numba.njit(cache=True)
-def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> Floats:
-    """Per class P(chosen) and the mean held-out share of the chosen class, over all selections of `select` draws.
+def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> float:
+    """The mean held-out share of the chosen class over all selections of `select` draws.
 
     Given that class k supplies t of the selected draws and wins, every other class supplies at most t. Classes
     smaller than t are unrestricted and merge into one; the others are counted by dynamic programming over (draws
@@ -87,7 +80,7 @@ def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> 
     total = 0
     for k in range(size):
         total += counts[k]
-    chosen = np.zeros(size + 1)  # the last cell holds the confidence
+    average = 0.0
     ways = np.zeros((select + 1, select + 1))
     for k in range(size):
         first = k  # the first class with this count: equal counts, equal chances
@@ -97,34 +90,21 @@ def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> 
                 first = j
                 copies += 1
         if counts[k] == 0 or first < k:
-            chosen[k] = chosen[first]
             continue
-        probability = 0.0
         confidence = 0.0
         for t in range(1, min(counts[k], select) + 1):
             weight = binomial[counts[k], t] * _wins_with(counts, k, t, select - t, binomial, ways)
-            probability += weight
             confidence += weight * (counts[k] - t) / (total - select)
-        chosen[k] = probability / binomial[total, select]
-        chosen[size] += copies * confidence / binomial[total, select]
-    return chosen
+        average += copies * confidence / binomial[total, select]
+    return average
 
 
 @numba.njit(cache=True)
-def _average_all_splits(
-    counts: NDArray[np.int32], select: Ints, grades: Floats, binomial: Floats
-) -> tuple[Floats, Floats]:
+def _average_all_splits(counts: NDArray[np.int32], select: Ints, binomial: Floats) -> Floats:
     confidence = np.empty(len(counts))
-    correct = np.empty(len(counts))
     for i in range(len(counts)):
-        average = _split_average(counts[i], select[i], binomial)
-        confidence[i] = average[-1]
-        share = 0.0
-        for k in range(counts.shape[1]):
-            if average[k] > 0:
-                share += average[k] * grades[i, k]
-        correct[i] = share
-    return confidence, correct
+        confidence[i] = _split_average(counts[i], select[i], binomial)
+    return confidence
 
 
 @numba.njit(cache=True)
@@ -148,13 +128,10 @@ def _select_at_random(
 
 
 @numba.njit(cache=True)
-def _average_random_splits(
-    labels: NDArray[np.int32], select: Ints, grades: Floats, repeats: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Held-out confidence and grade over `repeats` random selections per question."""
+def _average_random_splits(labels: NDArray[np.int32], select: Ints, repeats: int, rng: np.random.Generator) -> Floats:
+    """Held-out confidence over `repeats` random selections per question."""
     rows, width = labels.shape
     confidence = np.empty(rows)
-    correct = np.empty(rows)
     inside = np.empty(width, dtype=np.bool_)
     tally = np.empty(width, dtype=np.int64)
     for i in range(rows):
@@ -162,34 +139,29 @@ def _average_random_splits(
         while total < width and labels[i, total] >= 0:
             total += 1
         held = 0
-        right = 0.0
         for _ in range(repeats):
             winner = _select_at_random(labels[i], total, select[i], inside, tally, rng)
-            right += grades[i, winner]
             held += np.sum(~inside[:total] & (labels[i, :total] == winner))
         confidence[i] = held / (repeats * (total - select[i]))
-        correct[i] = right / repeats
-    return confidence, correct
+    return confidence
 
 
 def held_out_confidence(
     pool: AnswerPool, *, splits: int | None = None, rng: np.random.Generator | None = None, select: Ints | None = None
-) -> HeldOut:
+) -> Floats:
     """Sem2's confidence c2 = pi_E(z_N), eq. (3), per question, averaged over splits of its draws; NaN with one draw.
 
     `splits=None` averages over all splits exactly, by hypergeometric sums on the class counts; draws being
     exchangeable, a tie for the mode is shared equally (the average over all orders of the draws). `splits=R` is the
     paper's R random splits, seeded by `rng`, ties going to the class drawn first in the block. `select` is the size
-    of the selection block, half of the draws (rounded down) unless given. Also returns the mean grade of the class
-    each split selects (for per-split grading), NaN where a class that may be selected has no grade.
+    of the selection block, half of the draws (rounded down) unless given.
     """
     draws = pool.draws
     size = draws // 2 if select is None else np.broadcast_to(np.asarray(select, dtype=np.int64), draws.shape)
     confidence = np.full(pool.questions, np.nan)
-    correct = np.full(pool.questions, np.nan)
     usable = (size >= 1) & (size < draws)
     if not usable.any():
-        return HeldOut(confidence, correct)
+        return confidence
     if splits is None:
         longest = int(draws[usable].max())
         if longest > MAX_EXACT_DRAWS:
@@ -197,19 +169,17 @@ def held_out_confidence(
                 f"{longest} draws of one question are too many for the exact average over splits.",
                 remedy=f"Use splits=200, or at most {MAX_EXACT_DRAWS} draws.",
             )
-        counts = pool.counts[usable]
-        result = _average_all_splits(
-            counts, np.ascontiguousarray(size[usable]), pool.grades[usable], _pascal_triangle(longest)
-        )
+        block = np.ascontiguousarray(size[usable])
+        result = _average_all_splits(pool.counts[usable], block, _pascal_triangle(longest))
     else:
         if splits < 1:
             raise InputError(f"splits={splits} is not a number of splits.", remedy="The paper uses 10.")
         if rng is None:
             raise InputError("Random splits need a generator.", remedy="Pass rng=numpy.random.default_rng(seed).")
         block = np.ascontiguousarray(size[usable])
-        result = _average_random_splits(pool.labels[usable], block, pool.grades[usable], splits, rng)
-    confidence[usable], correct[usable] = result
-    return HeldOut(np.minimum(confidence, 1.0), correct)
+        result = _average_random_splits(pool.labels[usable], block, splits, rng)
+    confidence[usable] = np.minimum(result, 1.0)
+    return confidence
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +200,6 @@ class SemEce(Shown):
     ungraded: int
     mixed_classes: int
     splits: int | None
-    grading: str
     notes: tuple[str, ...]
 
 
@@ -240,7 +209,6 @@ def sem_ece(
     *,
     rng: np.random.Generator | None = None,
     splits: int | None = None,
-    grading: Literal["pool", "per_split"] = "pool",
     bins: int = 10,
     binning: Binning = "width",
     level: float = 0.95,
@@ -252,9 +220,8 @@ def sem_ece(
     class selected on another block; biased down (selection). c2 averages over all half-splits exactly
     (`splits=None`), or over R random ones (`splits=10` is the paper's, and needs `rng`).
 
-    Both are graded by the full pool's mode, the one deployed answer (the paper leaves this open); `per_split`
-    grades each split's own selection, which makes Sem2's grade a share, rounded to right when above one half.
-    The intervals are for the ECE of the estimator at this number of draws, not for the oracle's.
+    Both are graded by the full pool's mode, the one deployed answer (the paper leaves this open). The intervals are for
+    the ECE of the estimator at this number of draws, not for the oracle's.
 
     >>> from richter.calibration import sem_ece
     >>> import numpy as np
@@ -265,7 +232,7 @@ def sem_ece(
     pool = answer_pool(labels, correct)
     draws, modal = pool.draws, pool.counts.max(axis=1)
     c1 = modal / draws  # eq. (1); a ratio of integers, so that bin edges are met exactly
-    c2, split_grade = held_out_confidence(pool, splits=splits, rng=rng)
+    c2 = held_out_confidence(pool, splits=splits, rng=rng)
     a = pool.correct
     graded = ~np.isnan(a)
     if not graded.any():
@@ -289,12 +256,7 @@ def sem_ece(
     second = None
     held_out = graded & ~np.isnan(c2)
     if held_out.any():
-        grade = a
-        if grading == "per_split":
-            grade = np.where(np.isnan(split_grade), a, (split_grade > 0.5).astype(float))
-        elif grading != "pool":
-            raise InputError(f"grading={grading!r} is not known.", remedy="Use 'pool' or 'per_split'.")
-        second = ece(c2[held_out], grade[held_out], bins=bins, binning=binning, level=level)
+        second = ece(c2[held_out], a[held_out], bins=bins, binning=binning, level=level)
     return SemEce(
         sem1=first,
         sem2=second,
@@ -306,7 +268,6 @@ def sem_ece(
         ungraded=int((~graded).sum()),
         mixed_classes=pool.mixed,
         splits=splits,
-        grading=grading,
         notes=tuple(notes),
     )
 

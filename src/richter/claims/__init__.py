@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.claims._adjust import *
     from richter.claims._alignment import *
     from richter.claims._board import *
     from richter.claims._control import *
@@ -22,12 +21,10 @@ if TYPE_CHECKING:
     from richter.claims._missing import *
     from richter.claims._pairs import *
     from richter.claims._passes import *
-    from richter.claims._per_success import *
     from richter.claims._question import *
     from richter.claims._raters import *
     from richter.claims._sizes import *
     from richter.claims._subgroups import *
-    from richter.claims._suite import *
     from richter.claims._totals import *
     from richter.claims._units import *
     from richter.claims._unpaired import *

@@ -16,24 +16,20 @@ from richter.claims._question import (
     Asked,
     Blocked,
     Evidence,
-    Relation,
     one_sided,
     one_sided_level,
     p_value,
 )
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed, size_steps
 from richter.claims._subgroups import Subgroups
-from richter.claims._suite import Trade
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Gate, GradedResult, Hypothesis, Interval, Reckoning, Verdict
-from richter.records._claim import TRADES
 from richter.stats import Floats, holm
 from richter.words._claim_sentences import (
     describe_blocked,
     describe_claim,
     describe_heterogeneity,
     describe_requirement,
-    describe_trade,
 )
 
 __all__ = [
@@ -70,7 +66,6 @@ def decide(
     tried: int = 1,
     joint: JointTests | None = None,
     board: Board | None = None,
-    one_family: bool = False,
     plan: str | None = None,
     data_hash: str = "",
     seed: int | None = None,
@@ -78,13 +73,12 @@ def decide(
     """Give every question its verdict: one claim each, in their order.
 
     Questions on the main measure are one family, those on other measures a second, those on subgroups a third; each
-    family's error rate is at most 1 - `level` (`one_family`: that of all together). Within a family Holm's rule
-    decides: each step shows the smallest p-value left if it is at most a = alpha / m, m being the questions of which a
-    null hypothesis is left. With a margin a question has two hypotheses, no difference and one of the margin or more,
-    and leaves when both are rejected. They exclude each other (Shaffer 1986), so that at most one of a question is true
-    and a false rejection has a probability of at most alpha. A difference is decided by its interval at 1 - a, being
-    within the margin by that at `equivalence_level(a)`, and what comes after the first that is not shown by that of the
-    first.
+    family's error rate is at most 1 - `level`. Within a family Holm's rule decides: each step shows the smallest
+    p-value left if it is at most a = alpha / m, m being the questions of which a null hypothesis is left. With a margin
+    a question has two hypotheses, no difference and one of the margin or more, and leaves when both are rejected. They
+    exclude each other (Shaffer 1986), so that at most one of a question is true and a false rejection has a probability
+    of at most alpha. A difference is decided by its interval at 1 - a, being within the margin by that at
+    `equivalence_level(a)`, and what comes after the first that is not shown by that of the first.
 
     Requirements pass by intersection-union (each at one-sided alpha) and are violated by Holm over all of them.
     Questions that a check blocked become blocked claims, and cost the others nothing.
@@ -100,42 +94,24 @@ def decide(
         raise InputError(f"tried={tried} is not a number of attempts.", remedy="Give at least 1.")
     alpha = (1 - level) / tried
     claims = {k: _blocked_claim(one, one.evidence) for k, one in enumerate(asked) if isinstance(one.evidence, Blocked)}
-    for name, places in _families_of(asked, one_family=one_family).items():
+    for name, places in _families_of(asked).items():
         if name == "requirement":
             decided = _decide_requirements([asked[k] for k in places], level, tried)
             claims |= dict(zip(places, decided, strict=True))
         else:
             of_main = board if name == "main" else None
-            claims |= _decide_lists(asked, places, level=level, alpha=alpha, joint=joint, board=of_main, name=name)
+            claims |= _decide_family(asked, places, level=level, alpha=alpha, joint=joint, board=of_main, name=name)
     stamp: dict[str, Any] = {"plan": plan, "data_hash": data_hash, "seed": seed}
     return tuple(dataclasses.replace(claims[k], **stamp) for k in range(len(asked)))
 
 
-def _families_of(asked: Sequence[Asked], *, one_family: bool) -> dict[str, list[int]]:
-    """The places of the questions that have evidence, by family; `one_family` puts all but requirements into one."""
+def _families_of(asked: Sequence[Asked]) -> dict[str, list[int]]:
+    """The places of the questions that have evidence, by family."""
     families: dict[str, list[int]] = {}
     for k, one in enumerate(asked):
         if not isinstance(one.evidence, Blocked):
-            is_page = one_family and one.question.family != "requirement"
-            families.setdefault("page" if is_page else one.question.family, []).append(k)
+            families.setdefault(one.question.family, []).append(k)
     return families
-
-
-def _decide_lists(
-    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None,
-    board: Board | None, name: str,
-) -> dict[int, Claim]:  # fmt: skip
-    """The claims of a family: trades are a list of their own, and each list has its share of the level."""
-    trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
-    others = [k for k in places if k not in trades]
-    claims: dict[int, Claim] = {}
-    if trades:
-        decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-        claims |= dict(zip(trades, decided, strict=True))
-    if others:
-        own = alpha * len(others) / len(places)
-        claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, board=board, name=name)
-    return claims
 
 
 def _decide_family(
@@ -326,54 +302,6 @@ def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool])
         return ()
     undone = evidence.missing_to_undo(is_shown)
     return (f"if {undone:,} of the missing grades count as wrong, the difference is no longer shown",)
-
-
-def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:
-    """Is the second not worse by more than the margin **and** cheaper? One claim a pair, in one Holm list at `alpha`.
-
-    Verified where both parts are shown one-sided at the step's a (intersection-union), whose intervals are printed;
-    refuted where either part is shown to be false, each at half of a.
-    """
-    trades = [one.evidence for one in asked if isinstance(one.evidence, Trade)]
-    adjusted = holm([t.p for t in trades])
-    claims: dict[int, Claim] = {}
-    left, still_rejecting = len(asked), True
-    for k in sorted(range(len(asked)), key=lambda k: trades[k].p):
-        verdict = _trade_verdict(trades[k], alpha / left, still_rejecting)
-        p_adjusted = min(float(adjusted[k]) * (1 - level) / alpha, 1.0)
-        family = Family(method=TRADES, size=len(asked), name=asked[k].question.family)
-        claim = _trade_claim(asked[k], trades[k], verdict, level=level, alpha=alpha / left)
-        claims[k] = dataclasses.replace(claim, p_adjusted=p_adjusted, family=family)
-        still_rejecting = still_rejecting and verdict is Verdict.VERIFIED
-        left -= still_rejecting
-    return [claims[k] for k in range(len(asked))]
-
-
-def _trade_verdict(trade: Trade, alpha: float, still_rejecting: bool) -> Verdict:
-    if still_rejecting and trade.keeps_quality(alpha) and trade.saves(alpha):
-        return Verdict.VERIFIED
-    is_refuted = trade.loses_quality(alpha / 2) or trade.costs_more(alpha / 2)
-    return Verdict.REFUTED if is_refuted else Verdict.UNDECIDED
-
-
-def _trade_claim(asked: Asked, trade: Trade, verdict: Verdict, *, level: float, alpha: float) -> Claim:
-    """A trade's claim: the numbers of its quality, and the sentence of both parts."""
-    alpha = alpha / 2 if verdict is Verdict.REFUTED else alpha  # either part alone refutes it
-    quality, is_higher = trade.quality, trade.metric.better == "higher"
-    relation: Relation = "above" if is_higher else "below"
-    question = dataclasses.replace(
-        asked.question, measure=f"{trade.metric.name} and {trade.cost_metric.name}", relation=relation,
-        value=trade.worst_loss, margin=trade.margin,
-    )  # fmt: skip
-    part = dataclasses.replace(asked, question=question, metric=trade.metric, evidence=quality)
-    return dataclasses.replace(
-        undecided_claim(part, level=level),
-        verdict=verdict,
-        sentence=describe_trade(trade, question.conditions, verdict, alpha),
-        interval=quality.interval(one_sided_level(alpha)),
-        p=trade.p,
-        notes=(*asked.notes, *quality.notes_at(level), *trade.cost.notes_at(level)),
-    )
 
 
 def decide_by_limits(*intervals: Interval | None, value: float, above: bool) -> Verdict:

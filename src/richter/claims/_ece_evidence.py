@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter._special import ndtr, ndtri, stdtr, stdtrit
-from richter.claims._question import Evidence, single_draw_error, single_run_error
+from richter.claims._question import Evidence, single_run_error
 from richter.records import Interval, Unit, counted
 from richter.stats import EcePath, bin_gaps, ece_limits, ece_path
 from richter.stats._ece import Binning, folded_covariance
@@ -53,7 +53,6 @@ def ece_side(
     group: Codes | None = None,
     weight: Floats | None = None,
     run: Codes | None = None,
-    these: bool = False,
     bins: int = 10,
     binning: Binning = "width",
 ) -> EceSide:
@@ -63,9 +62,8 @@ def ece_side(
     |sum of w (c - a)|. `group` and `weight` are per item, as in `Outcomes`. Where an item has several draws, or there
     are groups, the standard errors s_b and the correlations between bins come from sums over the unit (the group,
     else the item), and quantiles are Student's with units - 1 degrees of freedom (with groups of unequal size, with
-    (sum w^2)^2 / sum w^4 - 1, w the share of a unit). `these`: about these very items, of which only draws vary. `run`
-    (of each row): about new runs, crossed with items; their variance is added (the interaction counts in both, so this
-    is wide) and the degrees of freedom are theirs, runs - 1.
+    (sum w^2)^2 / sum w^4 - 1, w the share of a unit). `run` (of each row) is crossed with items: the variance of runs
+    is added (the interaction counts in both, so this is wide) and the degrees of freedom are theirs, runs - 1.
     """
     rows = np.arange(len(confidence)) if item is None else np.asarray(item, dtype=np.intp)
     draws = np.bincount(rows)
@@ -76,14 +74,9 @@ def ece_side(
     of_row = rows if group is None else np.asarray(group, dtype=np.intp)[rows]
     apart = group is None or len(np.unique(of_row)) == int(np.sum(held))  # every item a unit of its own
     alone = apart and int(draws.max()) == 1
-    if these and (draws == 1).any():
-        raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(held)))
     gaps = bin_gaps(
-        confidence, correct, bins=bins, binning=binning, unit=None if alone or these else of_row, weight=w,
-        within=rows if these else None, crossed=run,
+        confidence, correct, bins=bins, binning=binning, unit=None if alone else of_row, weight=w, crossed=run
     )  # fmt: skip
-    if these:
-        of_row = np.arange(len(rows))
     size = np.bincount(of_row, weights=w)
     units = int(np.sum(size > 0))
     freedom = math.inf if alone else float(np.sum(size**2)) ** 2 / float(np.sum(size**4)) - 1
@@ -92,8 +85,6 @@ def ece_side(
     bins_held, cells = len(gaps.gap), of_row * len(gaps.gap) + gaps.index
     held_sums = np.bincount(cells, weights=w * (confidence - correct), minlength=len(size) * bins_held)
     sums: Floats = (held_sums.reshape(-1, bins_held) - np.outer(size, gaps.gap)) * math.sqrt(units / max(units - 1, 1))
-    if these:  # conditions draw independently
-        sums, freedom = np.zeros((1, bins_held)), float(units - np.sum(held))
     if run is not None:
         runs = np.unique(run)
         if len(runs) < 2:
@@ -111,7 +102,7 @@ def ece_side(
         freedom=freedom,
         n=int(np.sum(held)),
         units=units,
-        unit="draw" if these else "run" if run is not None else "item" if apart else "group",
+        unit="run" if run is not None else "item" if apart else "group",
     )
 
 

@@ -94,6 +94,8 @@ def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions:
 
     def interval(level: float) -> Interval:
         own, end = found.interval(level), limit((1 - level) / 2)
+        if found.unit == "run":  # units alone do not know how runs vary
+            end = min(end, own.low if is_rising else -own.high)
         low, high = (end, max(own.high, end)) if is_rising else (min(own.low, -end), -end)
         return Interval(low=low, high=high, level=level, method=f"{own.method}; gate limit")
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from richter.claims._measures import Codes, Floats, Metric, Outcomes
 from richter.claims._question import Evidence
 from richter.errors import InputError
-from richter.records import Interval, Unit, counted, printable
+from richter.records import Interval, counted, printable
 from richter.stats import (
     LabelCorrection,
     Side,
@@ -90,17 +90,17 @@ def _describe_correction(
 
 
 def corrected(
-    metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool, is_proxy: bool
+    metric: Metric, sides: Sequence[Labelled], own: Evidence, *, exact: bool, is_proxy: bool
 ) -> Evidence:  # fmt: skip
     """The mean of people's labels over all answers of one condition, or the second's minus the first's.
 
     `own` is the judge's evidence, described beside it. By `stats.correct_by_labels` with the group, else the item, as
-    the unit; with `these` items are fixed and their draws vary. Under 4 degrees of freedom nothing is decided.
+    the unit. Under 4 degrees of freedom nothing is decided.
     With `is_proxy` grades are not on the measure's scale and are not described.
     """
     if metric.low is None or metric.high is None:
         raise InputError(f"{metric.noun} has no range.", remedy="Labels correct rates, severities and bounded scores.")
-    found = [_correction_of(side, metric.low, metric.high, these=these) for side in sides]
+    found = [_correction_of(side, metric.low, metric.high) for side in sides]
     values = tuple(one.estimate for one in found)
     freedom = min(one.freedom for one in found)
     limits = _limits_of(metric.low, metric.high, freedom, "exact" if exact else "both")
@@ -110,19 +110,18 @@ def corrected(
 
     labels = sum(one.labels for one in found)
     unlabelled = sum(len(side.value) for side in sides) - labels
-    units = labels if these else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
-    unit: Unit = "draw" if these else own.unit
+    units = len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
     notes = [*own.notes, _describe_labels(labels, sides[0].layer is not None or sides[0].chance is not None)]
     if freedom < LEAST_FREEDOM:
         left = f"{freedom:.2g} degrees of freedom"
-        notes.append(f"{counted(units, unit)} with labels leave {left}: nothing is decided")
+        notes.append(f"{counted(units, own.unit)} with labels leave {left}: nothing is decided")
     return Evidence(
         estimate=values[-1] - (values[0] if len(values) == 2 else 0.0),
         interval=lambda level: limits(found, level),
         values=values,
         n=own.n,
         units=units,
-        unit=unit,
+        unit=own.unit,
         labels=labels,
         as_graded=None if is_proxy else own,
         notes=tuple(notes),
@@ -160,10 +159,10 @@ def _limits_of(
     return limits
 
 
-def _correction_of(side: Labelled, low: float, high: float, *, these: bool) -> LabelCorrection:
+def _correction_of(side: Labelled, low: float, high: float) -> LabelCorrection:
     return correct_by_labels(
         side.label, side.value, strata=side.layer, probability=side.chance, weight=side.weight, unit=side.unit,
-        item=side.item, is_fixed=these, low=low, high=high,
+        item=side.item, low=low, high=high,
     )  # fmt: skip
 
 

@@ -34,7 +34,6 @@ __all__ = [
     "select_conditions",
     "sequential_measures",
     "severity_page_measures",
-    "step_measures",
     "tries_of",
     "unit_means",
     "watched_measures",
@@ -42,8 +41,7 @@ __all__ = [
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail",
-                    "strength"]  # fmt: skip
+Estimator = Literal["mean", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -56,8 +54,7 @@ class Metric:
     {better_word} than a". `source` says which table has its values, `column` which column of the answers, `at` from
     which severity on an answer counts, `estimator` who makes the evidence. `is_cost`: an amount that is paid.
     `gateable`: a plan may require it. `sequential`: asking may stop on it. `watched`: a series of runs is followed by
-    it (of what says the same thing twice, one). `of_steps`: of agents' runs, which a comparison asks where they have
-    steps. `page_rank`: its place among the severities that a page asks beside its
+    it (of what says the same thing twice, one). `page_rank`: its place among the severities that a page asks beside its
     main measure; 0 where it does not.
     `default_margin` is the difference that sizes and plan templates are
     for where nobody stated one; equivalence is tested at a stated margin only.
@@ -83,7 +80,6 @@ class Metric:
     gateable: bool = False
     sequential: bool = False
     watched: bool = False
-    of_steps: bool = False
     page_rank: int = 0
     default_margin: float | None = None
 
@@ -149,7 +145,6 @@ _POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "de
 _SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "default_margin": 0.1, "source": "severity"}
 _ASKED: dict[str, Any] = {"gateable": True, "sequential": True}
 _AMOUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "is_cost": True, "gateable": True}
-_COUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "gateable": True, "digits": 2}
 
 
 def _row(name: str, kind: Kind, better: Better, words: str, *shared: dict[str, Any], **own: Any) -> Metric:
@@ -180,9 +175,6 @@ METRICS: dict[str, Metric] = {
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
         _row("win_rate", "bounded", "higher",
              "more often preferred | less often preferred | equally often preferred | win rate", _POINTS, _ASKED),
-        _row("strength", "real", "higher",
-             "stronger by Bradley and Terry | weaker by Bradley and Terry | equally strong by Bradley and Terry "
-             "| Bradley-Terry strength (log odds)", estimator="strength"),
         _row("catastrophic_rate", "binary", "lower",
              "less often severely wrong | more often severely wrong | equally often severely wrong "
              "| rate of severe errors",
@@ -234,35 +226,13 @@ METRICS: dict[str, Metric] = {
              column="latency_s"),
         _row("money", "real", "lower", "cheaper | more expensive | equally expensive | dollars per answer", _AMOUNT,
              digits=6, column="money_usd", watched=True),
-        _row("cost_per_success", "real", "lower",
-             "cheaper per success | more expensive per success | equally expensive per success | dollars per success",
-             _AMOUNT, digits=6, column="money_usd", estimator="per_success"),
-        _row("time_per_success", "real", "lower",
-             "faster per success | slower per success | equally fast per success | seconds per success", _AMOUNT,
-             suffix=" s", column="latency_s", estimator="per_success"),
         _row("steps", "real", "lower",
              "shorter in its runs | longer in its runs | equally long in their runs | steps per run", _AMOUNT, digits=1,
-             column="steps", watched=True, of_steps=True),
+             column="steps", watched=True),
         _row("failed_calls", "real", "lower",
              "less often failing in its tool calls | more often failing in its tool calls "
-             "| equally often failing in their tool calls | failed tool calls per run", _COUNT, column="failed_calls",
-             watched=True, of_steps=True),
-        _row("first_fault", "bounded", "higher",
-             "later in its first fault | earlier in its first fault | alike in their first faults "
-             "| share of steps before the first fault", _POINTS, source="answer", column="first_fault", gateable=True,
-             of_steps=True),
-        _row("first_decisive", "bounded", "higher",
-             "later in its first decisive error | earlier in its first decisive error "
-             "| alike in their first decisive errors | share of steps before the first decisive error, by raters",
-             _POINTS, source="answer", column="first_decisive", gateable=True, of_steps=True),
-        _row("worst_step", "ordinal", "lower",
-             "less severe in its worst step | more severe in its worst step | equally severe in their worst steps "
-             "| severity of the worst step, by rules", _SEVERITY, {"source": "answer"}, column="worst_step",
-             gateable=True, of_steps=True),
-        _row("irreversible", "real", "lower",
-             "less often irreversible in what it does | more often irreversible in what it does "
-             "| equally often irreversible in what they do | irreversible actions per run", _COUNT,
-             column="irreversible", of_steps=True),
+             "| equally often failing in their tool calls | failed tool calls per run", source="answer",
+             column="failed_calls", low=0.0, digits=2, gateable=True, watched=True),
     )
 }  # fmt: skip
 
@@ -280,11 +250,6 @@ def sequential_measures() -> tuple[str, ...]:
 def watched_measures() -> tuple[str, ...]:
     """The measures that a series of runs is followed by."""
     return tuple(m.name for m in METRICS.values() if m.watched)
-
-
-def step_measures() -> tuple[str, ...]:
-    """The measures of agents' runs that a comparison asks beside its main one."""
-    return tuple(m.name for m in METRICS.values() if m.of_steps)
 
 
 def severity_page_measures() -> tuple[str, ...]:

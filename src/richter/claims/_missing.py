@@ -38,7 +38,7 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
     if outcomes.draw is not None:
         changes["draw"] = np.concatenate([outcomes.draw, np.full(added, -1)])
     if outcomes.run is not None:
-        changes["run"] = np.concatenate([outcomes.run, np.zeros(added, dtype=np.intp)])
+        changes["run"] = np.concatenate([outcomes.run, _runs_of_missing(outcomes, outcomes.run, item, condition)])
     if outcomes.label is not None:
         changes["label"] = np.concatenate([outcomes.label, np.full(added, value)])
         if outcomes.chance is not None:
@@ -47,6 +47,24 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
             layer = np.zeros(before, dtype=np.intp) if outcomes.layer is None else outcomes.layer
             changes["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
     return dataclasses.replace(outcomes, **changes)  # type: ignore[arg-type]
+
+
+def _runs_of_missing(outcomes: Outcomes, run: Codes, item: Codes, condition: Codes) -> Codes:
+    """The run of each missing grade: of its condition's runs, in turn, those with the fewest answers to the item."""
+    found = np.zeros(len(item), dtype=np.intp)
+    for column in np.unique(condition):
+        own, lacking = outcomes.condition == column, np.flatnonzero(condition == column)
+        runs, code = np.unique(run[own], return_inverse=True)
+        if not len(runs):
+            continue
+        items, first, place = np.unique(item[lacking], return_index=True, return_inverse=True)
+        row = np.searchsorted(items, outcomes.item[own])
+        asked = np.isin(outcomes.item[own], items)
+        counts = np.bincount(row[asked] * len(runs) + code[asked], minlength=len(items) * len(runs))
+        order = np.argsort(counts.reshape(len(items), len(runs)), axis=1, kind="stable")
+        turn = (np.arange(len(lacking)) - first[place]) % len(runs)
+        found[lacking] = runs[order[place, turn]]
+    return found
 
 
 def spanning_both(ignoring: Interval, as_worst: Interval) -> Interval:

@@ -3,15 +3,12 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from richter.claims._measures import Metric
 from richter.errors import InputError
 from richter.records import Gate, Interval, Unit
 from richter.stats import find_root
-
-if TYPE_CHECKING:
-    from richter.claims._suite import Trade
 
 __all__ = [
     "AMOUNTS_GIVEN",
@@ -26,7 +23,6 @@ __all__ = [
     "one_sided",
     "one_sided_level",
     "p_value",
-    "single_draw_error",
     "single_run_error",
 ]
 
@@ -132,20 +128,11 @@ def joint_freedom(*parts: tuple[float | None, float]) -> float:
     return sum(v for v, _ in known) ** 2 / spent if spent > 0 else math.inf
 
 
-def single_draw_error(alone: int, items: int) -> InputError:
-    """Why nothing is said about these very items."""
+def single_run_error() -> InputError:
+    """Why nothing is said of two conditions of which only one has several runs."""
     return InputError(
-        f"{alone} of {items} items have one draw, so that nothing says how much draws vary.",
-        remedy="Give two repeats per question, or use --about new-items.",
-    )
-
-
-def single_run_error(name: str = "") -> InputError:
-    """Why nothing is said about new runs."""
-    who = f"{name} has" if name else "There is"
-    return InputError(
-        f"{who} one run, so every sentence is about this checkpoint and this prompt.",
-        remedy="Give a `run` column with several seeds, checkpoints or templates, or use --about new-items.",
+        "One of the two has one run, so that nothing says how much its runs vary.",
+        remedy="Give several runs of both, or read runs as repeats: --map draw=COLUMN.",
     )
 
 
@@ -201,7 +188,7 @@ class Asked:
 
     question: Question
     metric: Metric
-    evidence: "Evidence | Trade | Blocked"
+    evidence: Evidence | Blocked
     basis: str = ""
     gates: tuple[Gate, ...] = ()
     notes: tuple[str, ...] = ()

@@ -91,8 +91,11 @@ def needed_units(
 
     units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
     within it when there is none (`equivalence_size`): units x ((t_a + t_(1+power)/2) se / margin)^2. With missing
-    grades the larger of both ways of counting them. None where nothing says how much answers vary.
+    grades the larger of both ways of counting them. None where nothing says how much answers vary, and where runs are
+    crossed with items: no number of one alone lowers what the other brings.
     """
+    if evidence.unit == "run":
+        return None
     ways = [evidence.ignoring or evidence, *([evidence.as_worst] if evidence.as_worst else [])]
     ways = [_with_spread_of_labels(way) for way in ways]
     if any(not way.standard_error or way.units < 1 for way in ways):
@@ -143,7 +146,7 @@ def requirement_needed(asked: Asked, alpha: float) -> tuple[int, float] | None:
     Of a difference the whole allowance (in truth there is no loss), of a level half of what is allowed.
     """
     evidence, question, words = asked.known, asked.question, asked.metric
-    if not evidence.standard_error or question.value == 0:
+    if not evidence.standard_error or question.value == 0 or evidence.unit == "run":
         return None
     distance = abs(question.value)
     if len(question.conditions) == 2:

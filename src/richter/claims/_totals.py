@@ -18,7 +18,6 @@ from richter.claims._measures import Codes, Floats
 from richter.claims._question import TOTALS, Evidence
 from richter.claims._units import (
     RARE_VALUES,
-    About,
     Sample,
     codes_of_groups,
     difference_evidence,
@@ -43,9 +42,7 @@ FEW_UNITS = 300
 MIN_TAIL_UNITS = 10  # of the most expensive tenth, for its index
 
 
-def total_evidence(
-    sample: Sample, conditions: tuple[str, ...], *, about: About = "new-items", unpaired: bool = False
-) -> Evidence:
+def total_evidence(sample: Sample, conditions: tuple[str, ...], *, unpaired: bool = False) -> Evidence:
     """The second condition's total over the first's, minus 1, or one condition's mean amount.
 
     Two conditions are compared on the items that both have (`unpaired`: each on its own items). With r = log(sum b) -
@@ -57,7 +54,7 @@ def total_evidence(
 
     Where one item makes up more than a fifth of a bill, nothing is decided and the item is named. A note names a
     condition whose tail is that of a law without a variance. A total of 0 has no ratio. Figures:
-    docs/validation/costs.md.
+    docs/estimators/totals.md.
     """
     columns = [sample.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(sample.mean[:, columns]))
@@ -66,17 +63,14 @@ def total_evidence(
     logs = linearised(sample, conditions, known)
     parts = [Bills.of(sample, [k], known[:, n]) for n, k in enumerate(columns)]
     if len(conditions) == 1:
-        found = with_resampled_reach(mean_evidence(logs, conditions[0], about=about), parts[0], about)
+        found = with_resampled_reach(mean_evidence(logs, conditions[0]), parts[0])
         return _named_items(as_mean_of_logs(found), sample, conditions, known)
     first, second = conditions
     if unpaired:
-        sides = [mean_evidence(logs, name, about=about) for name in conditions]
-        found = apart_evidence(
-            *(with_resampled_reach(side, part, about) for side, part in zip(sides, parts, strict=True))
-        )
+        sides = [mean_evidence(logs, name) for name in conditions]
+        found = apart_evidence(*(with_resampled_reach(side, part) for side, part in zip(sides, parts, strict=True)))
     else:
-        found = difference_evidence(logs, first, second, about=about)
-        found = with_resampled_reach(found, Bills.of(sample, columns, known[:, 0]), about)
+        found = with_resampled_reach(difference_evidence(logs, first, second), Bills.of(sample, columns, known[:, 0]))
     means = tuple(_mean_of(sample, k, known[:, n]) for n, k in enumerate(columns))
     typical = () if unpaired else _typical_item(sample, columns, known[:, 0])
     own = [note for note in found.notes if note not in of_kind(found.notes, RARE_VALUES)]
@@ -254,14 +248,10 @@ def _resampled_counts(units: int) -> Floats:
     return counts.reshape(N_RESAMPLES, units).astype(np.float64)
 
 
-def with_resampled_reach(found: Evidence, bills: Bills, about: About) -> Evidence:
-    """Evidence on a logarithm with the reaches of resampled units and the guards of those that seem cheaper.
-
-    About these very items and about new runs Student's limits stand: the amounts of items are fixed there, or runs too
-    few to resample.
-    """
-    if not found.standard_error or about != "new-items":
-        return _of_alike_units(found, bills) if about == "new-items" else found
+def with_resampled_reach(found: Evidence, bills: Bills) -> Evidence:
+    """Evidence on a logarithm with the reaches of resampled units and the guards of those that seem cheaper."""
+    if not found.standard_error:
+        return _of_alike_units(found, bills)
     error, freedom, estimate = found.standard_error, found.freedom, found.estimate
     t, (lower, upper) = bills.studentised(), bills.guards()
 

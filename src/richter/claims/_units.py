@@ -1,15 +1,14 @@
 """The evidence on a mean, or on a paired difference of two, by unit: one test and its own inversion per kind of data.
 
 What is estimated is always the mean over items of an item's mean over draws, weighted where items have weights. What
-varies independently (the unit) is the group where there are groups, else the item; the draw or the run where the claim
-is about these very items or about new runs.
+varies independently (the unit) is the group where there are groups, else the item; runs are crossed with these.
 """
 
 import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from richter.claims._measures import (
     count_shared,
     unit_means,
 )
-from richter.claims._question import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
+from richter.claims._question import LEAST_FREEDOM, Evidence
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Note, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson
@@ -39,16 +38,14 @@ from richter.stats._proportion import (
     unit_freedom,
 )
 
-__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
+__all__ = ["Sample", "as_sample", "difference_evidence", "has_runs", "mean_evidence", "rate_interval", "tango"]
 
 T = TypeVar("T")
-About = Literal["new-items", "these-items", "new-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 MAX_RARE_SHARE = 0.05  # of items that carry half of the spread: then few of them decide
 RARE_VALUES: Final = "rare values"  # the kind of the note on them
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
-RUNS_UNCORRECTED = "human labels correct no claim about new runs: as it was graded"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +91,7 @@ class Sample:
     def _count_right(self) -> RightCounts | None:
         everywhere = np.ones(len(self.mean), dtype=bool)
         is_plain = _has_no_units(self.outcomes, everywhere) and self.metric.kind == "binary"
+        is_plain = is_plain and not has_runs(self.outcomes)
         is_plain = is_plain and (self.metric.low, self.metric.high) == (0, 1) and int(self.draws.max(initial=0)) <= 1
         return count_right(self.mean) if is_plain else None
 
@@ -139,14 +137,7 @@ class _Frame:
         )  # fmt: skip
 
 
-def difference_evidence(
-    sample: Sample | Outcomes,
-    first: str,
-    second: str,
-    *,
-    about: About = "new-items",
-    exact: bool = False,
-) -> Evidence:
+def difference_evidence(sample: Sample | Outcomes, first: str, second: str, *, exact: bool = False) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
     One binary draw an item and no groups or weights: Tango's score test, inverted; where `exact`, of fewer than 20
@@ -160,11 +151,11 @@ def difference_evidence(
     are paid are compared by `total_evidence`.
     """
     sample = as_sample(sample)
-    own = _graded_difference(sample, first, second, about=about, exact=exact)
-    return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
+    own = _graded_difference(sample, first, second, exact=exact)
+    return _as_people(sample, (sample.place(first), sample.place(second)), own, exact=exact)
 
 
-def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about: About, exact: bool) -> Evidence:
+def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, exact: bool) -> Evidence:
     """The evidence corrected by people's labels, where there are enough."""
     judges = sample.outcomes.judges
     if sample.outcomes.label is None:
@@ -173,14 +164,13 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
     sides = [labelled(sample.outcomes, k, use) for k in columns]
     if sample.outcomes.is_proxy and not enough_labels(sides):
         raise InputError("A condition has fewer than two human labels.", remedy="Label more: richter label.")
-    if about == "new-runs" or not enough_labels(sides):
-        why = RUNS_UNCORRECTED if about == "new-runs" else UNCORRECTED
-        return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=(*own.notes, why))
-    these, is_proxy = about == "these-items", sample.outcomes.is_proxy
-    return corrected(sample.metric, sides, own, these=these, exact=exact, is_proxy=is_proxy)
+    if not enough_labels(sides):
+        notes = (*own.notes, UNCORRECTED)
+        return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=notes)
+    return corrected(sample.metric, sides, own, exact=exact, is_proxy=sample.outcomes.is_proxy)
 
 
-def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
+def _graded_difference(sample: Sample, first: str, second: str, *, exact: bool) -> Evidence:
     """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
@@ -189,7 +179,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
         raise InputError(
             f"{first} and {second} have no question in common.", remedy="Compare two that answered the same questions."
         )
-    counts = sample.right_counts if about == "new-items" else None
+    counts = sample.right_counts
     if counts is not None:
         rates = (float(counts.right[i, j] / n), float(counts.right[j, i] / n))
         frame = _Frame(low=-1.0, high=1.0, base=0.0, sides=(1, -1), values=rates, n=n, units=n, exact=exact)
@@ -201,19 +191,14 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     span = _span(metric, np.concatenate([a, b]))
     values = tuple(float(np.average(x, weights=weight)) for x in (a, b))
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a), exact=exact)
-    if about == "these-items":
-        return _by_draws(sample, shared, (i, j), frame)
-    if about == "new-runs":
-        return _by_runs(sample, shared, (i, j), frame)
     if is_single_binary(sample, shared, [i, j]):
-        plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
-        return _tango_evidence(plus, minus, span, frame)
-    return _by_units(b - a, weight, group, _without_range(metric, frame), second_group)
+        found = _tango_evidence(int(np.sum(b > a)), int(np.sum(b < a)), span, frame)
+    else:
+        found = _by_units(b - a, weight, group, _without_range(metric, frame), second_group)
+    return _crossed_with_runs(found, sample, shared, (i, j), frame)
 
 
-def mean_evidence(
-    sample: Sample | Outcomes, condition: str, *, about: About = "new-items", exact: bool = False
-) -> Evidence:
+def mean_evidence(sample: Sample | Outcomes, condition: str, *, exact: bool = False) -> Evidence:
     """One condition's mean. One binary draw an item: Wilson's interval, or Clopper-Pearson's where `exact`.
 
     A rate in groups, or of several draws an item, has Wilson's at as many independent answers as these are worth
@@ -221,8 +206,8 @@ def mean_evidence(
     which most items are.
     """
     sample = as_sample(sample)
-    own = _graded_mean(sample, condition, about=about, exact=exact)
-    return _as_people(sample, (sample.place(condition),), own, about=about, exact=exact)
+    own = _graded_mean(sample, condition, exact=exact)
+    return _as_people(sample, (sample.place(condition),), own, exact=exact)
 
 
 def rate_interval(evidence: Evidence, *, level: float) -> Interval:
@@ -235,7 +220,7 @@ def rate_interval(evidence: Evidence, *, level: float) -> Interval:
     return clopper_pearson(0, evidence.n, level=level, side="upper") if none else span
 
 
-def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -> Evidence:
+def _graded_mean(sample: Sample, condition: str, *, exact: bool) -> Evidence:
     """The mean as it was graded, whoever did."""
     k = sample.place(condition)
     metric, outcomes = sample.metric, sample.outcomes
@@ -257,19 +242,14 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         units=len(x),
         exact=exact,
     )
-    if about == "these-items":
-        return _by_draws(sample, known, (k,), frame)
-    if about == "new-runs":
-        return _by_runs(sample, known, (k,), frame)
     if is_single_binary(sample, known, [k]):
-        return _rate(int(np.sum(x == high)), frame)
-    found = _by_units(x, weight, group, _without_range(metric, frame), second_group)
-    if second_group is not None:
-        return found
-    several = group is not None or int(sample.draws[known, k].max()) > 1
-    if metric.kind == "binary" and several and found.standard_error is not None:
-        return _clustered_rate(found, outcomes, (outcomes.condition == k) & known[outcomes.item], frame)
-    return found
+        found = _rate(int(np.sum(x == high)), frame)
+    else:
+        found = _by_units(x, weight, group, _without_range(metric, frame), second_group)
+        several = group is not None or int(sample.draws[known, k].max()) > 1
+        if second_group is None and metric.kind == "binary" and several and found.standard_error is not None:
+            found = _clustered_rate(found, outcomes, (outcomes.condition == k) & known[outcomes.item], frame)
+    return _crossed_with_runs(found, sample, known, (k,), frame)
 
 
 def is_single_binary(sample: Sample, use: NDArray[np.bool_], columns: Sequence[int]) -> bool:
@@ -688,61 +668,45 @@ def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
     return frame.evidence(estimate, interval, error=error)
 
 
-# About these items, and about new runs
+# Runs
 
 
-def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
-    """These very items: only draws vary. Variance sum h_i^2 s_i^2 / k_i over items and conditions, Satterthwaite."""
-    draws = sample.draws[use][:, columns]
-    alone = int(np.sum((draws < 2).any(axis=1)))
-    if alone:
-        raise single_draw_error(alone, len(draws))
-    weight = np.ones(len(draws)) if sample.outcomes.weight is None else sample.outcomes.weight[use]
-    share = (weight / np.sum(weight))[:, None]
-    terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
-    variance = float(np.sum(terms))
-    estimate = frame.values[-1] - (frame.values[0] if len(columns) == 2 else 0.0)
-    frame = dataclasses.replace(frame, units=int(np.sum(draws)), unit="draw")
-    if variance == 0:  # of a difference one condition's draws may be what varies: those that are worth fewer
-        effective_n = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
-        return _constant(estimate, effective_n, frame)
-    freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
-    if freedom < LEAST_FREEDOM - 1e-9:
-        return _few_degrees(estimate, freedom, frame)
-    return _t(estimate, math.sqrt(variance), freedom, frame)
+def has_runs(outcomes: Outcomes, *columns: int) -> bool:
+    """Whether one of these conditions, or any, has runs of several answers each, and two or more of them."""
+    if outcomes.run is None:
+        return False
+    for column in columns or range(len(outcomes.conditions)):
+        own = outcomes.run[outcomes.condition == column]
+        if 2 <= len(np.unique(own)) <= len(own) / 2:
+            return True
+    return False
 
 
-def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
-    """Runs (seeds, checkpoints, templates) crossed with items: both vary.
+def _crossed_with_runs(
+    found: Evidence, sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame
+) -> Evidence:
+    """The evidence where runs (seeds, checkpoints, templates) are crossed with items: both vary; else as found.
 
     Variance: that of the runs' means over runs, which holds the interaction of runs and items, plus that of the items'
     means over items less the interaction (`_interaction`). Each part is taken at the t of its own degrees of freedom,
     those of runs being runs - 1 (Cochran's form): pooled degrees of freedom claim falsely in 7 to 11% at two or three
-    runs. Exact where runs vary normally; a run in ten that goes badly wrong is not seen by runs that did not.
+    runs. Limits are never inside those found without runs. Exact where runs vary normally; a run in ten that goes badly
+    wrong is not seen by runs that did not. Of a condition with one run nothing says how much runs vary.
     """
     outcomes = sample.outcomes
-    codes = outcomes.run
-    if codes is None or len(np.unique(codes)) < 2:
-        raise single_run_error()
+    several = [column for column in columns if has_runs(outcomes, column)]
+    if outcomes.run is None or not several or found.standard_error is None:
+        return found
+    parts = _varying_parts([_by_run(outcomes, outcomes.run, use, column) for column in several])
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
-    tables = [_by_run(outcomes, codes, use, column) for column in columns]
-    parts = _varying_parts(tables)
     group = codes_of_groups(outcomes.group, use)
     means: list[Floats] = [weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part)) for part in parts]  # of each run
     terms = [(float(np.var(m, ddof=1)) / len(m), len(m) - 1.0) for m in means]
     both = sum(_interaction(part, m, weight, group) for part, m in zip(parts, means, strict=True))
-    per_item = [np.nanmean(table, axis=1) for _, table in tables]
-    d = per_item[-1] - per_item[0] if len(tables) == 2 else per_item[0]
-    estimate = float(np.average(d, weights=weight))
-    items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
-    if items.standard_error is None:
-        return items
-    frame = dataclasses.replace(frame, units=sum(part.shape[1] for part in parts), unit="run")
+    frame = dataclasses.replace(frame, units=sum(part.shape[1] for part in parts), unit="run", notes=found.notes)
     shares = (weight if group is None else np.bincount(group, weights=weight)) / np.sum(weight)
-    terms.append((max(items.standard_error**2 - both, 0.0), unit_freedom(np.asarray(shares, dtype=np.float64))))
-    if not any(v for v, _ in terms):
-        return _constant(estimate, float(min(part.shape[1] for part in parts)), frame)
-    return _by_terms(estimate, terms, frame)
+    terms.append((max(found.standard_error**2 - both, 0.0), unit_freedom(np.asarray(shares, dtype=np.float64))))
+    return _wider(_by_terms(found.estimate, terms, frame), found)
 
 
 def _varying_parts(tables: Sequence[tuple[Codes, Floats]]) -> list[Floats]:
@@ -768,8 +732,6 @@ def _by_run(outcomes: Outcomes, codes: Codes, use: NDArray[np.bool_], column: in
     """The runs of one condition, and the mean of each item in use in each of them."""
     rows = (outcomes.condition == column) & use[outcomes.item]
     runs, run = np.unique(codes[rows], return_inverse=True)
-    if len(runs) < 2:
-        raise single_run_error(outcomes.conditions[column])
     place, items = np.cumsum(use) - 1, int(np.sum(use))
     cell, size = place[outcomes.item[rows]] * len(runs) + run, items * len(runs)
     with np.errstate(invalid="ignore", divide="ignore"):

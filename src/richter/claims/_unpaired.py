@@ -12,7 +12,7 @@ import scipy
 from richter._special import betaincinv, ndtr, ndtri
 from richter.claims._measures import Floats, Metric, Outcomes
 from richter.claims._question import CountLimits, Evidence, describe_each, joint_freedom
-from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
+from richter.claims._units import Sample, as_sample, hall, mean_evidence
 from richter.records import Interval
 from richter.stats import clopper_pearson, find_root, wilson
 from richter.stats._proportion import EffectiveSize, effective_size_of, unit_freedom
@@ -23,9 +23,7 @@ MANY = 10_000  # items from which limits of two rates take as many as a normal l
 ALIKE = "this assumes questions that are alike, as if chance had assigned them; the same questions for both need fewer"
 
 
-def unpaired_evidence(
-    sample: Sample | Outcomes, first: str, second: str, *, about: About = "new-items", exact: bool = False
-) -> Evidence:
+def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, exact: bool = False) -> Evidence:
     """The second condition's mean minus the first's, each on all of its own items, as two independent samples.
 
     Two plain rates: `score_interval`, the inverted score test; else MOVER of the two means' own limits. Of rates these
@@ -35,13 +33,13 @@ def unpaired_evidence(
     room for a group that was not seen, as of pairs. Items or groups that both share make it wider than need be.
     """
     sample = as_sample(sample)
-    one, two = (_side(sample, name, about, exact=exact) for name in (first, second))
+    one, two = (_side(sample, name, exact=exact) for name in (first, second))
     found = dataclasses.replace(apart_evidence(one, two), counts=one.counts if two.counts else "")
     if found.counts == "score":
         return _by_score(found)
     if sample.outcomes.group is None:
         return found
-    sides = (_side(sample, name, about, exact=exact, allow_unseen_group=True) for name in (first, second))
+    sides = (_side(sample, name, exact=exact, allow_unseen_group=True) for name in (first, second))
     beyond = apart_evidence(*sides)
 
     def interval(level: float) -> Interval:
@@ -52,11 +50,11 @@ def unpaired_evidence(
     return dataclasses.replace(found, interval=interval)
 
 
-def _side(sample: Sample, name: str, about: About, *, exact: bool, allow_unseen_group: bool = False) -> Evidence:
+def _side(sample: Sample, name: str, *, exact: bool, allow_unseen_group: bool = False) -> Evidence:
     """One condition's mean, with limits that hold where it is skewed; with `allow_unseen_group` also for one
     that was not seen. `exact` concerns rates."""
-    found, k = mean_evidence(sample, name, about=about, exact=True), sample.place(name)
-    if about != "new-items" or found.labels or found.standard_error is None:
+    found, k = mean_evidence(sample, name, exact=True), sample.place(name)
+    if found.unit == "run" or found.labels or found.standard_error is None:
         return found
     known = ~np.isnan(sample.mean[:, k])
     x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,8 @@ from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, LabelNoise, Undefined
 from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
-from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables
-from richter.words import describe_ci, describe_step_agreement
+from richter.words import describe_ci
 
 
 def label_agreement(
@@ -27,7 +27,7 @@ def label_agreement(
     tables = read_tables(file, options=reading)
     trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)
-    report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
+    report = measure_agreement(source, rng=rng, file=str(Path(file)), level=level, **options)
     report = dataclasses.replace(report, trust=trust)
     out.print(f"Intervals are at {100 * level:.4g}%.")
     if trust is not None:
@@ -42,8 +42,6 @@ def label_agreement(
         print_agreement(out, found)
         if report.by and name in report.groups:
             print_groups(out, report.by, report.groups[name])
-    for pair in report.steps:
-        out.print(describe_step_agreement(pair))
     for name, judged in report.references.items():
         print_judges(out, judged)
         if name in report.corrected:
@@ -216,13 +214,6 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         out.print(f"We can't say how far to trust the {r.kind}s. {panel.why if panel else ''}")
     else:
         _print_panel(out, r, panel)
-    if not isinstance(r.effective, Undefined):
-        out.print(
-            f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
-            f"{r.effective.estimate:.1f} {describe_ci(r.effective.interval)} independent ones."
-        )
-    elif r.reference and len(r.judges) > 1:
-        out.print(f"  What the judges are worth together is not known. {printable(r.effective.why)}")
     if not isinstance(r.leniency, Undefined):
         _print_leniency(out, r, r.leniency)
     _print_missing(out, r)

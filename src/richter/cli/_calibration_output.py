@@ -23,7 +23,6 @@ from richter.cli._io import (
     publish,
     split_sources,
 )
-from richter.errors import without_passwords
 from richter.interop import export_table
 from richter.records import DEFAULT_LEVEL, Interval, counted, plain, printable
 from richter.stats import in_threads
@@ -75,7 +74,7 @@ def calibration(
     for note in tables.notes:
         out.print(f"- {printable(note)}", soft_wrap=True)
     _figures(out, plain(audit.report_section(report)), svg_folder)
-    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(printable(f"Next: richter report {again} -o page.html"), soft_wrap=True)
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +27,6 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.errors import without_passwords
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -64,11 +62,8 @@ from richter.words._spans import describe_rank_span
 if TYPE_CHECKING:
     from richter.tail import TailPlan
 
-ABOUT = {  # what a result is generalised to
-    "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
-    "these-items": "The result speaks of these very questions: only repeats vary.",
-    "new-runs": "The result speaks of runs and questions like these.",
-}
+ABOUT = "The result speaks of questions like these, for this checkpoint and this prompt."
+ABOUT_RUNS = "The result speaks of runs and questions like these."
 NOTHING_COMPARED = 4  # the exit status where no claim could be made
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
@@ -77,7 +72,6 @@ def compare(
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
-    family: str,
     reading: ReadOptions,
     md_path: str | None,
     json_path: str | None,
@@ -97,7 +91,6 @@ def compare(
         conditions=names,
         by=by,
         tail_plan=None if tail_path is None else _tail_plan(tail_path),
-        one_family=family == "page",
         **options,
     )
     write_json(report, json_path, inputs=files)
@@ -107,7 +100,7 @@ def compare(
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
     data = NamedData(
-        again=" ".join([without_passwords(shlex.join(files)), *as_options(reading)]),
+        again=" ".join([shlex.join(files), *as_options(reading)]),
         names=shlex.join(names),
         options={name: options[name] for name, usual in RESTATED_DEFAULTS.items() if options[name] != usual},
         is_run=len(files) == 1 and is_run(named_source(files[0])[1]),
@@ -150,7 +143,7 @@ def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | 
     write_json(document, json_path, inputs=files)
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, sources=files):
         out.print(line, soft_wrap=True)
-    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
@@ -160,10 +153,10 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
         return ""
     reading = dataclasses.replace(reading, map={f: c for f, c in reading.map.items() if f != "condition"})
     again, place = (
-        [*(without_passwords(shlex.quote(f)) for f in files), *as_options(reading)],
+        [*(shlex.quote(f) for f in files), *as_options(reading)],
         named_source(files[0])[1],
     )
-    if len(files) == 1 and isinstance(place, Path) and place.is_file():
+    if len(files) == 1 and place.is_file():
         frame = read_frame(place, text=True)
         again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]
     return f"These {len(names)} names are dates. To see if and when it changed: richter watch {' '.join(again)}"
@@ -188,7 +181,6 @@ def show(out: Console, report: CompareReport, data: NamedData | None = None, *, 
         )
         for line in filter(None, (leads, pairs)):
             out.print(printable(line), soft_wrap=True)
-    faults_table(out, report)
     for line in filter(None, (first.sizes, first.doubt)):
         out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):
@@ -209,8 +201,13 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
-    asked = [ABOUT[report.about]] if report.about != "new-items" else []
+    asked = [ABOUT_RUNS] if _has_runs(report) else []
     return [*refused, *asked, *map(describe_note, shown), *left, *read]
+
+
+def _has_runs(report: CompareReport) -> bool:
+    """Whether the main claims count runs as what varies beside questions."""
+    return any(c.primary and c.unit == "run" for c in report.claims)
 
 
 def _notes(report: CompareReport) -> list[str]:
@@ -254,7 +251,8 @@ def small_print(report: CompareReport) -> str:
     families = {c.family.name for c in report.claims if c.family is not None}
     if "other" in families:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
-    return f"{text} {ABOUT[report.about]} {describe_registration(is_registered=False)} (richter plan new gate)"
+    about = ABOUT_RUNS if _has_runs(report) else ABOUT
+    return f"{text} {about} {describe_registration(is_registered=False)} (richter plan new gate)"
 
 
 def markdown(report: CompareReport) -> str:
@@ -343,7 +341,7 @@ def _right_span(summary: ConditionSummary) -> Interval:
 def measures_table(out: Console, report: CompareReport) -> None:
     """Print each measure of two conditions where there are several: values, difference and result."""
     first, second = (printable(name, limit=24) for name in report.conditions)
-    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure and not c.is_trade]
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
     if len(claims) < 2:
         return
     rows = []
@@ -352,23 +350,6 @@ def measures_table(out: Console, report: CompareReport) -> None:
         values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
         rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
     out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
-    out.print()
-
-
-def faults_table(out: Console, report: CompareReport) -> None:
-    """Print what rules find in the steps of agents' runs: how often in each condition, and an example."""
-    found = report.went_wrong
-    if found is None:
-        return
-    from richter.words import describe_example, describe_faults  # only where there are steps
-
-    out.print(f"Where it went wrong. {printable(describe_faults(found.runs, len(found.rules)))}", soft_wrap=True)
-    short, rows = _short(report), []
-    for row in found.rules:
-        runs = [f"{n:,} ({100 * n / max(found.runs[name], 1):.0f}%)" for name, n in row.runs.items()]
-        rows.append([row.rule, str(row.severity), *runs, printable(describe_example(row.example), limit=60)])
-    if rows:
-        out.print(grid(["rule", "severity", *(short[name] for name in found.runs), "example"], rows, **PLAIN))
     out.print()
 
 

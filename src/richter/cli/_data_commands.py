@@ -5,12 +5,11 @@ from pathlib import Path
 import click
 
 from richter.cli._options import READING, command, json_option, page_options
-from richter.store import run_place
 
 
 @command("_import_output:import_logs", reads=READING, name="import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
-@click.option("-o", "--output", "place", metavar="RUN", type=run_place, help="The run to make.")
+@click.option("-o", "--output", "place", metavar="RUN", type=Path, help="The run to make.")
 @click.option("--dry-run", is_flag=True, help="Say what the files are and what is wrong with them. Write nothing.")
 @click.option(
     "--kind",
@@ -39,35 +38,23 @@ def import_logs() -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option(
     "--table",
-    type=click.Choice(["answers", "confidences", "grades", "items", "ratings", "step_ratings", "steps"]),
+    type=click.Choice(["answers", "confidences", "grades", "items", "ratings"]),
     default="answers",
     help="Which of the run's tables.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
-@click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
-@click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")
-@click.option(
-    "--license", "license_name", default="", show_default=False, help="With --hub: the terms, such as cc-by-4.0."
-)
-@click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 def export() -> None:
-    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
+    """Write records to a file, or results to a tracker.
 
     Takes a run, or any files that `richter compare` takes.
-
-    The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
-    a SHA-256 of each file. The same run gives the same archive.
 
     \b
     Examples:
       richter export run1 -o answers.parquet
       richter export run1 --table ratings -o ratings.csv
-      richter export run1 --evidence run1.zip
       richter export results.xlsx -o results.parquet
-      richter export old.eval new.eval --evidence both.zip
-      richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
       richter export run1 --mlflow audits
     """
 
@@ -92,7 +79,7 @@ def view() -> None:
 
 
 @command("_run_output:run")
-@click.argument("place", metavar="[RUN|FOLDER]", type=run_place, default=".")
+@click.argument("place", metavar="[RUN|FOLDER]", type=Path, default=".")
 @click.option("--item", "item_id", help="Every answer to one question.")
 @click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
 @click.option("--head", type=click.IntRange(0), default=5, help="Answers shown per model.")
@@ -103,7 +90,7 @@ def view() -> None:
 )
 @json_option
 def run() -> None:
-    """Show what a run holds, or list the runs of a folder or a database (postgresql://host/database).
+    """Show what a run holds, or list the runs of a folder.
 
     A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
     that it can have cost, until --billed settles all such calls of RUN and its parts.

@@ -7,14 +7,12 @@ import click
 
 from richter.cli._options import (
     READING,
-    AboutChoice,
     command,
     engine_options,
     json_option,
     level_option,
     margin_option,
     md_option,
-    parse_weights,
     resamples_option,
     seed_option,
 )
@@ -58,36 +56,12 @@ tried_option = click.option(
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
-@click.option(
-    "--about",
-    type=AboutChoice(["new-items", "these-items", "new-runs"]),
-    default="new-items",
-    help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
-)
 @click.option("--control", metavar="NAME", help="Compare all others with this one only.")
 @click.option("--all-pairs", is_flag=True, help="Show every pair and measure of 201 to 632 models too.")
 @click.option(
     "--by",
     metavar="COLUMN",
     help="Compare inside each value of this column too, and test if the difference is the same in all.",
-)
-@click.option("--adjust", is_flag=True, help="Allow for how hard questions are, as seen by the other models.")
-@click.option(
-    "--suite",
-    callback=parse_weights,
-    metavar="A=2,B=1",
-    help="One claim over benchmarks (domains) with these weights.",
-)
-@click.option(
-    "--chance",
-    type=click.FloatRange(0, 1),
-    help="The share that guessing gets right. Near it, Richter can't check the order of questions.",
-)
-@click.option(
-    "--family",
-    type=click.Choice(["measures", "page"]),
-    default="measures",
-    help="Adjust for multiple comparisons: the main measure and the others separately, or all together.",
 )
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @tried_option
@@ -120,7 +94,7 @@ def compare() -> None:
       richter compare prompts.csv --control baseline        all prompts against one
       richter compare grades.csv old new --by subject       also in each subject
       richter compare runs.csv old new --on pass@5          one of five repeats is right
-      richter compare logs.csv old new --margin 1pt --on money     at most a point worse, and cheaper
+      richter compare logs.csv old new --margin 1pt --on money     at most a point worse? cheaper?
       richter compare ab.csv A B --unpaired                 different users on each side
     """
 
@@ -141,7 +115,7 @@ def look() -> None:
 @click.option(
     "--baseline",
     metavar="FILE|RUN",
-    help="The old result to compare with: any source, evidence.zip, results.json.",
+    help="The old result to compare with: any source, or results.json.",
 )
 @click.option("--page", metavar="URL", default="", show_default=False, help="Link to the page, for the Markdown.")
 @click.option("--trust-reading", is_flag=True, help="Accept columns that Richter inferred (with --yes).")
@@ -244,7 +218,7 @@ def report() -> None:
 @level_option
 @json_option
 def watch() -> None:
-    """Did it get worse? Follow a model over a SERIES: a folder of runs, a database, files by date, or a table with
+    """Did it get worse? Follow a model over a SERIES: a folder of runs, files by date, or a table with
     dates.
 
     Look as often as you like: at most 5% of all series (1 - level) give a false alarm. --margin is the loss that
@@ -257,30 +231,24 @@ def watch() -> None:
       richter watch logs/2026-*.eval --condition new
       richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
       richter watch results.csv --date day         one table with dates
-      richter watch postgresql://host/evals --json watch.json
     """
 
 
 @command("_verify_output:verify", reads=READING)
-@click.argument("what", metavar="RESULTS|RUN|ARCHIVE|PLAN|RECEIPT")
+@click.argument("what", metavar="RESULTS|RUN|PLAN")
 @click.argument("evidence", nargs=-1)
-@click.option(
-    "--seals", "seals_path", metavar="FILE", help="Seals of a run that were kept: JSON, or an evidence archive."
-)
 @json_option
 def verify() -> None:
-    """Check that results follow from their data, and that a run, an archive or a plan is unchanged.
+    """Check that results follow from their data, that a run has its end, and that a plan is unchanged since its lock.
 
     Every claim of a results document is computed again from the data that you name after it. Without data only
-    consistency is checked. A plan is checked against its lock and its log, a receipt against its plan. Exit 0: all
-    follows. 1: something does not. 3: a plan was changed. 4: something was not computed again.
+    consistency is checked. Exit 0: all follows. 1: something does not. 3: a plan was changed. 4: something was not
+    computed again, or records of a run are missing or may be.
 
     \b
     Examples:
       richter compare grades.csv --json results.json && richter verify results.json grades.csv
       richter verify results.json run1
-      richter verify run1 --seals run1.zip
-      richter verify run1.zip
+      richter verify run1
       richter verify plan.toml
-      richter verify kept/plan.toml.receipt plan.toml
     """

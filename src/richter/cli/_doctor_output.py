@@ -24,7 +24,6 @@ EXTRAS = {
     "gpu": (("torch", "sentence-transformers"), "larger embeddings, search on a GPU"),
     "lance": (("lancedb",), "knowledge bases beyond memory"),
     "ray": (("ray",), "more than one machine"),
-    "postgres": (("asyncpg",), "a ledger that several machines write"),
 }
 
 

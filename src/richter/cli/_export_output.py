@@ -8,9 +8,11 @@ import polars as pl
 
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
-from richter.interop import EXPORTS, export_dataset, export_table
-from richter.store import Place, is_run, open_ledger, run_place
+from richter.interop import EXPORTS, export_table
+from richter.records import printable
+from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, answers_table, graded_answers, read_tables, tables_of
+from richter.words import describe_note
 
 
 def export(
@@ -18,20 +20,16 @@ def export(
     output: Path | None,
     table: str,
     force: bool,
-    evidence: Path | None,
-    hub: Path | None,
-    license_name: str,
-    creator: str,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
-    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
-    _check_ways(output, evidence, hub, experiment, project, force=force)
+    """Write records to a file, or results to a tracker."""
+    _check_ways(output, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
-    source = run_place(sources[0])
+    source = Path(sources[0])
     say = console().print
     if output is not None:
         frame = _table_of(source, sources, table, reading)
@@ -40,51 +38,35 @@ def export(
         return
     if plain:
         source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
-    if hub is not None:
-        name = source.resolve().name if isinstance(source, Path) else source.name
-        with open_ledger(source) as ledger:
-            answers = graded_answers(ledger, tables_of(ledger, reading))
-            rows = export_dataset(
-                ledger, answers, hub, name=name, license_name=license_name, creator=creator, force=force
-            )
-        say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
-        return
-    if evidence is not None:
-        from richter.cli._view_output import save_evidence
+    from richter.plugins.trackers import log_to_mlflow, log_to_wandb
 
-        save_evidence(source, evidence)
-        say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
-    else:
-        from richter.plugins.trackers import log_to_mlflow, log_to_wandb
-
-        made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
-        say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+    made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
+    say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
 
 
 def _check_ways(
     output: Path | None,
-    evidence: Path | None,
-    hub: Path | None,
     experiment: str | None,
     project: str | None,
     *,
     force: bool,
 ) -> None:
     """Refuse anything but one way to export, and a file that exists."""
-    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    ways = {"-o": output, "--mlflow": experiment, "--wandb": project}
     chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
-    target = output or evidence
-    if target is not None and target.exists() and not force:
-        raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+        raise click.UsageError("Give one of -o, --mlflow and --wandb.")
+    if output is not None and output.exists() and not force:
+        raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
 
 
-def _table_of(source: Place, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
+def _table_of(source: Path, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
     """A table of a run's ledger, or of files."""
     if not is_run(source):
         return _of_tables(read_tables(*sources, options=reading), table)
     with open_ledger(source) as ledger:
+        if lost := ledger.describe_lost_end():
+            console().print(describe_note(printable(lost)), soft_wrap=True)
         return graded_answers(ledger, tables_of(ledger, reading)) if table == "answers" else EXPORTS[table](ledger)
 
 

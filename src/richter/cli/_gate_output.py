@@ -152,7 +152,7 @@ def _against_stated(
 ) -> audit.GateReport:
     """The gate against a results document, which states right answers of how many."""
     if list(margins) != ["accuracy"]:
-        raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
+        raise click.UsageError("A results document is a baseline for accuracy alone; give the old answers.")
     right, n = stated
     return audit.stated_gate(tables, margins["accuracy"], right=right, n=n, **options)
 
@@ -181,7 +181,7 @@ def _print_report(out: Console, report: audit.GateReport) -> None:
 
 
 def small_print(report: audit.GateReport) -> str:
-    """A line on whether the result is confirmatory, and on how often the plan has been used."""
+    """A line on whether the result is confirmatory, and on how many attempts share its level."""
     text = describe_registration(
         is_registered=report.confirmatory,
         vouched=printable(report.vouched),
@@ -189,10 +189,6 @@ def small_print(report: audit.GateReport) -> str:
     )
     if report.tried > 1:
         text += f" The level is shared by {report.tried} attempts."
-    elif report.attempts is not None and report.attempts > 1:
-        text += f" The plan's log has {report.attempts} attempts; tried = 0 in the plan shares the level among them."
-    if report.uses > 1:
-        text += f" The plan has been used on {report.uses} sets of data: with more uses, a pass may be luck."
     return text
 
 

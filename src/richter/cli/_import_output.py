@@ -11,7 +11,7 @@ from richter import interop
 from richter.cli._io import grid, publish
 from richter.errors import InputError
 from richter.records import RatingKind, counted, printable
-from richter.store import Place, is_run
+from richter.store import is_run
 from richter.tables import Dataset, ReadOptions, holds_logs, read_tables, write_tables
 
 COUNTS = ("answers", "draws", "right", "wrong", "failed", "unscored")
@@ -29,7 +29,7 @@ def _options(reading: ReadOptions) -> interop.LogOptions:
 
 def import_logs(
     paths: tuple[str, ...],
-    place: Place | None,
+    place: Path | None,
     dry_run: bool,
     reading: ReadOptions,
     kind: RatingKind | None,
@@ -58,7 +58,7 @@ def import_logs(
 
 def _all_logs(paths: tuple[str, ...]) -> bool:
     places = [interop.named_source(path)[1] for path in paths]
-    missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
+    missing = next((place for place in places if not place.exists()), None)
     if missing is not None:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
     run = next((place for place in places if is_run(place)), None)
@@ -69,7 +69,7 @@ def _all_logs(paths: tuple[str, ...]) -> bool:
     return all(holds_logs(place) for place in places)
 
 
-def _show_tables(tables: Dataset, run: Place | None, json_path: str | None, paths: tuple[str, ...]) -> None:
+def _show_tables(tables: Dataset, run: Path | None, json_path: str | None, paths: tuple[str, ...]) -> None:
     """Print and write how tables were read, the notes, the run they were kept in if any, and the next command."""
     target = shlex.join(paths) if run is None else str(run)
     if len(tables.conditions) > 1:
@@ -89,7 +89,7 @@ def _show_tables(tables: Dataset, run: Place | None, json_path: str | None, path
 
 
 def _show_logs(
-    logs: interop.Logs, command: str, json_path: str | None, *, run: Place | None, inputs: Sequence[str]
+    logs: interop.Logs, command: str, json_path: str | None, *, run: Path | None, inputs: Sequence[str]
 ) -> None:
     """Print and write what logs hold, what is wrong with them, the run they were kept in, and the next command."""
     summary, kept = interop.logs_summary(logs), {} if run is None else {"run": str(run)}

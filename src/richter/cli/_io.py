@@ -20,7 +20,7 @@ from rich.text import Text
 from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
 from richter.records import json_text, plain, printable
-from richter.store import RunLike, is_database, is_run, write_file
+from richter.store import RunLike, is_run, write_file
 from richter.tables import Dataset, ReadOptions, as_options, read_tables, saved_entry
 
 if TYPE_CHECKING:
@@ -240,9 +240,6 @@ _OPTIONS = (
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
     click.option(
-        "--irreversible", multiple=True, metavar="TOOL", help="A tool of agents whose calls cannot be undone."
-    ),
-    click.option(
         "--layout", callback=lambda _, __, value: tuple(split_names(value or "")), metavar="STEP,..",
         help="Steps that bring the table to one row per answer, as a proposal names them."
     ),
@@ -250,7 +247,7 @@ _OPTIONS = (
 
 
 READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-           "irreversible", "layout")  # fmt: skip
+           "layout")  # fmt: skip
 _CONFIRMING = (
     click.option("--yes", is_flag=True, help="Read the table as inferred, without asking; results say so."),
     click.option("--save-reading", is_flag=True, help="Confirm the proposed reading and keep it in richter.toml."),
@@ -337,7 +334,7 @@ def _parse_entry(pattern: str, entry: Mapping[str, Any]) -> ReadOptions:
             given[name] = parse_scale(context, parameter, given[name])
     if "grade" in given:
         given["grade"] = _grade(context, parameter, tuple(f"{word}={means}" for word, means in given["grade"].items()))
-    for name in ("wide", "irreversible", "layout"):
+    for name in ("wide", "layout"):
         if name in given:
             given[name] = tuple(given[name])
     saved = ReadOptions(**given)
@@ -367,7 +364,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOptions:
     """The options of reading with a plan: what is typed, else the plan's; what `richter.toml` says is not used.
 
-    What differs from the plan is listed with the result, which is then exploratory.
+    What differs from the plan makes the result exploratory.
     """
     ctx = click.get_current_context()
     sources = {name: ctx.get_parameter_source(name) for name in READING}
@@ -437,7 +434,7 @@ def read_history(series: str, **options: Any) -> dict[str, Any] | None:
 def is_plain(source: RunLike) -> bool:
     """A file, a named one or a folder of files: what is measured without being a run or a folder of runs."""
     name, place = named_source(source)
-    if not isinstance(place, Path) or is_run(place):
+    if is_run(place):
         return False
     return name is not None or place.is_file() or (place.is_dir() and not any(map(is_run, place.iterdir())))
 
@@ -448,7 +445,7 @@ def as_run(sources: Sequence[RunLike], reading: ReadOptions, folder: Path) -> Pa
 
     tables = read_tables(*sources, options=reading)
     place = named_source(sources[0])[1]
-    run = folder / (place.stem if isinstance(place, Path) else "files")
+    run = folder / place.stem
     write_tables(tables, run)
     return run
 
@@ -461,10 +458,10 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
         raise InputError(f"{arguments[0]}: no such file or run.", remedy="Check the path.")
     if list(arguments[: len(sources)]) != sources:
         raise InputError(f"{names[0]}: no such file or run.", remedy="Put files first, names of models after them.")
-    if not names and all("=" in a and not Path(a).exists() and not is_database(a) for a in sources):
+    if not names and all("=" in a and not Path(a).exists() for a in sources):
         names = [a.partition("=")[0] for a in sources]
     return sources, names
 
 
 def _is_source(argument: str) -> bool:
-    return is_database(argument) or Path(argument).exists() or "=" in argument
+    return Path(argument).exists() or "=" in argument

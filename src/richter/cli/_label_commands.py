@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from richter.cli._options import command, json_option, level_option, one_of, page_options, seed_option
-from richter.store import run_place
 
 
 @command("_plan_output:plan_new")
@@ -15,8 +14,8 @@ from richter.store import run_place
 def plan_new() -> None:
     """Write a plan of this KIND with every field, its meaning and its default, before looking at data.
 
-    A result is confirmatory when its plan was locked before its first use and has not changed since. The attempts are
-    kept beside the plan, in PLAN.log. `richter verify PLAN` checks it.
+    A result is confirmatory when its plan was locked before the answers came and has not changed since.
+    `richter verify PLAN` checks it.
 
     \b
     Examples:
@@ -29,7 +28,7 @@ def plan_new() -> None:
 @click.argument("file", metavar="PLAN")
 @json_option
 def plan_lock() -> None:
-    """Lock PLAN: write its hash, values, time and versions to PLAN.lock and PLAN.log, and a receipt to keep elsewhere.
+    """Lock PLAN: write its hash, the time and the versions to PLAN.lock.
 
     \b
     Examples:
@@ -39,7 +38,7 @@ def plan_lock() -> None:
 
 
 @command("_label_output:label")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.argument("conditions", nargs=-1)
 @click.option(
     "--on",

@@ -12,13 +12,12 @@ from richter.audit import import_ratings, next_labels, serve_rating, write_sheet
 from richter.cli._io import console, publish
 from richter.errors import InputError
 from richter.records import counted, printable
-from richter.store import Place
 from richter.words import describe_ci, describe_note
 from richter.words._spans import describe_level
 
 
 def label(
-    run: Place,
+    run: Path,
     conditions: tuple[str, ...],
     rater: str,
     port: int,

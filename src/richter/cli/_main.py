@@ -12,7 +12,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,7 +22,7 @@ import click
 from richter import __version__
 from richter._lazy import load_entry_point
 from richter.cli._aliases import FIRST_WORDS, respell
-from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
+from richter.errors import InputError, MissingPart, ReadingProposed, RichterError
 from richter.records import is_utf8, printable
 
 # all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
@@ -109,11 +109,11 @@ def _load(words: str) -> click.Command | None:
 
 
 def _is_data(argument: str) -> bool:
-    """A file or folder, also as NAME=PATH, or a run in a database; what looks like a file but is not there too."""
+    """A file or folder, also as NAME=PATH; what looks like a file but is not there too."""
     named = argument.partition("=")[2]
     if "/" in argument or Path(argument).suffix:
         return True
-    return argument.startswith(("postgres:", "postgresql:")) or any(Path(p).exists() for p in (argument, named) if p)
+    return any(Path(p).exists() for p in (argument, named) if p)
 
 
 def _write_rows(formatter: click.HelpFormatter, names: Iterable[str]) -> None:
@@ -351,7 +351,7 @@ def _outliving(stream: TextIO, own: TextIO | None) -> TextIO:
 def _with_files(message: str, argv: Sequence[str]) -> str:
     """A message whose commands name the files that were typed before any option, to be pasted."""
     before = itertools.takewhile(lambda argument: not argument.startswith("-"), argv)
-    files = without_passwords(shlex.join(a for a in before if any(Path(p).is_file() for p in (a, a.partition("=")[2]))))
+    files = shlex.join(a for a in before if any(Path(p).is_file() for p in (a, a.partition("=")[2])))
     return re.sub(r"(\brichter [a-z]+(?: [a-z]+)?) FILE\b", lambda m: f"{m[1]} {files}", message) if files else message
 
 
@@ -375,27 +375,24 @@ def main(args: list[str] | None = None) -> None:
 def _run(argv: list[str]) -> int:
     """The exit status of a command line."""
     ended: list[int] = []
-    on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
         if foreign := [word for word in argv if not is_utf8(word)]:
             raise InputError(f"{foreign[0]} is not UTF-8.", remedy="Give the file another name.")
         with _ending_politely(ended):
-            code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
-        for write in on_success if code in (None, 0, 3, 4) else ():
-            write()
+            code = _root(argv, standalone_mode=False, prog_name="richter")
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
         said = io.StringIO()
         error.show(file=said)
         said.write(_first_example(error))
-        click.echo(without_passwords(said.getvalue()), err=True, nl=False)  # it quotes what was typed
+        click.echo(said.getvalue(), err=True, nl=False)  # it quotes what was typed
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. What arrived is kept; run the same command again to go on.", err=True)
         code = 128 + (ended[0] if ended else signal.SIGINT)
     except ReadingProposed as proposal:
-        keep = " ".join(["richter", without_passwords(shlex.join(argv)), *(proposal.added or ["--yes"])])
+        keep = " ".join(["richter", shlex.join(argv), *(proposal.added or ["--yes"])])
         for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
             click.echo(printable(_with_files(line, argv)), err=True)
         code = proposal.exit_code

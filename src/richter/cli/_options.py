@@ -12,22 +12,11 @@ from richter.records import DEFAULT_LEVEL
 Command = TypeVar("Command", bound=Callable[..., Any])
 READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-    "irreversible", "layout",
+    "layout",
 )  # fmt: skip
 CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
-
-
-class AboutChoice(click.Choice[str]):
-    """What a claim is about; the spellings of 0.1 print the new ones and work."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("such-items", "such-runs"):
-            new = value.replace("such-", "new-")
-            click.echo(f"`--about {value}` is now `--about {new}`.", err=True)
-            value = new
-        return super().convert(value, param, ctx)
 
 
 def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -230,17 +219,6 @@ def parse_margins(ctx: click.Context, param: click.Parameter, values: tuple[str,
             raise click.BadParameter(f"the margin {of}is given twice.")
         found[name.strip()] = parse_margin(amount)
     return found
-
-
-def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 class _MarginOption(click.Option):

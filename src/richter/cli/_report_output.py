@@ -27,7 +27,7 @@ from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import Place, is_run, run_file, run_folder
+from richter.store import is_run, run_file
 from richter.tables import ReadOptions
 
 PAGE_MARK = '<meta name="generator" content="Richter'
@@ -59,11 +59,10 @@ def report(
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
-    stored = stored_results(place) if isinstance(place, Path) else None
-    home = None if run is None else run_folder(run)
+    stored = None if place is None else stored_results(place)
     if all(target is None for target in (output, json_path, md_path, folder)):
-        output = (home or Path()) / "report.html"
-    inputs = _inputs(home, plan, files)
+        output = (run or Path()) / "report.html"
+    inputs = _inputs(run, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
@@ -108,12 +107,12 @@ def _write_beside(
     return written
 
 
-def _stated_options(run: Place | None, plan: Path | None, **options: Any) -> dict[str, Any]:
+def _stated_options(run: Path | None, plan: Path | None, **options: Any) -> dict[str, Any]:
     """The options that hold: all of them, or only those typed where there is a plan."""
     return options if _plan_in_force(run, plan) is None else typed_only(options)
 
 
-def _plan_in_force(run: Place | None, plan: Path | None) -> Path | None:
+def _plan_in_force(run: Path | None, plan: Path | None) -> Path | None:
     """The plan that holds against `richter.toml` and defaults: the given one, else the run's own."""
     return plan if plan is not None or run is None else run_file(run, "plan.toml")
 
@@ -159,8 +158,8 @@ def _inputs(run: Path | None, plan: Path | None, files: list[str]) -> list[Path]
     """What a report is made from, and must never overwrite."""
     inside = () if run is None else run.rglob("*")
     own = [path for path in inside if path.is_file() and path.suffix not in MADE]
-    planned = [] if plan is None else [plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
-    given = [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
+    planned = [] if plan is None else [plan, Path(f"{plan}.lock")]
+    given = [path for file in files if (path := named_source(file)[1]).is_file()]
     return [*own, *planned, *given]
 
 

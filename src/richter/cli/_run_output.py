@@ -4,6 +4,7 @@ import dataclasses
 import time
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,42 +12,21 @@ from rich.console import Console
 from richter.cli._io import cells, console, grid, money, publish, write_json
 from richter.errors import InputError, RichterError
 from richter.records import Condition, Item, counted, printable
-from richter.store import (
-    DatabaseRun,
-    Ledger,
-    Place,
-    Spent,
-    Unsettled,
-    find_runs,
-    is_run,
-    open_ledger,
-    settle_run,
-    unsettled_run,
-)
-from richter.store._place import DEFAULT_NAME
+from richter.store import Ledger, Spent, Unsettled, find_runs, is_run, open_ledger, settle_run, unsettled_run
 
 
-def run(
-    place: Place, item_id: str | None, errors: bool, head: int, billed: float | None, json_path: str | None
-) -> None:
-    """List the runs of a folder or a database, show one, or settle what it may have been billed."""
+def run(place: Path, item_id: str | None, errors: bool, head: int, billed: float | None, json_path: str | None) -> None:
+    """List the runs of a folder, show one, or settle what it may have been billed."""
     if billed is not None:
         _settle(place, billed, json_path)
-    elif not _holds_runs(place):
-        _show_run(place, item_id, errors=errors, head=head, json_path=json_path)
-    else:
+    elif place.is_dir() and not is_run(place):
         _list_runs(place, json_path)
+    else:
+        _show_run(place, item_id, errors=errors, head=head, json_path=json_path)
 
 
-def _holds_runs(place: Place) -> bool:
-    """Whether a place is a folder of runs, or a database of several whose address names none of them."""
-    if isinstance(place, DatabaseRun):
-        return place.name == DEFAULT_NAME and [run.name for run in find_runs(place)] != [DEFAULT_NAME]
-    return place.is_dir() and not is_run(place)
-
-
-def _list_runs(folder: Place, json_path: str | None) -> None:
-    """Print and write the runs in a folder or a database."""
+def _list_runs(folder: Path, json_path: str | None) -> None:
+    """Print and write the runs in a folder."""
     rows: list[dict[str, Any]] = []
     told = []
     for place in find_runs(folder):
@@ -82,7 +62,7 @@ class _Contents:
     failed: list[dict[str, object]] = dataclasses.field(default_factory=list)
 
 
-def _read_contents(place: Place, ledger: Ledger, item_id: str | None, head: int) -> _Contents:
+def _read_contents(place: Path, ledger: Ledger, item_id: str | None, head: int) -> _Contents:
     """What a ledger holds, with all answers to one item, or some of every condition."""
     conditions = ledger.conditions()
     contents = _Contents(
@@ -91,7 +71,7 @@ def _read_contents(place: Place, ledger: Ledger, item_id: str | None, head: int)
         spent=ledger.spent(),
         unsettled=unsettled_run(place),
         suspects=ledger.note("suspects"),
-        notes=(ledger.note("servers") or {}).get("said", []),
+        notes=[*filter(None, [ledger.describe_lost_end()]), *(ledger.note("servers") or {}).get("said", [])],
         raters=Counter((r.kind, r.rater) for r in ledger.ratings()),
         answers={c.name: [] for c in conditions},
         counts={c.name: {"answers": 0, "truncated": 0, "failed": 0} for c in conditions},
@@ -112,7 +92,7 @@ def _read_contents(place: Place, ledger: Ledger, item_id: str | None, head: int)
     return contents
 
 
-def _show_run(place: Place, item_id: str | None, *, errors: bool, head: int, json_path: str | None) -> None:
+def _show_run(place: Path, item_id: str | None, *, errors: bool, head: int, json_path: str | None) -> None:
     """Print and write what a run holds: conditions, counts, cost, and some answers."""
     with open_ledger(place) as ledger:
         found = _read_contents(place, ledger, item_id, head)
@@ -179,7 +159,7 @@ def _print_answers(out: Console, name: str, answers: list[dict[str, object]], it
         out.print(f"    answer:    {printable(str(row['answer']), limit=200)}")
 
 
-def _settle(place: Place, billed: float, json_path: str | None) -> None:
+def _settle(place: Path, billed: float, json_path: str | None) -> None:
     """Settle calls without an answer in a run and its parts at what was billed for them, and print it."""
     found = settle_run(place, billed_usd=billed)
     out = publish({"run": str(place), "settled": True, "unsettled": found}, json_path)

@@ -4,7 +4,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -12,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from richter.interop import named_source
 from richter.records import counted, printable
 from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, lines_below, verdict_word
-from richter.words._page_texts import describe_claim_row
+from richter.words._page_texts import describe_claim_row, describe_lost_end
 from richter.words._spans import number
 
 WIDTH, LEAST = 100, 80
@@ -51,6 +50,8 @@ def summarise(
 def _head(document: Row, width: int) -> Iterator[str]:
     run = document["run"]
     yield from _wrap(printable(document["answer"], limit=LONGEST), width)
+    if run["lost"]:
+        yield from _wrap(printable(describe_lost_end(run["lost"]), limit=LONGEST), width)
     for line in lines_below(document.get("first_lines") or {}):
         yield from _wrap(printable(line, limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
@@ -243,10 +244,9 @@ def _as_typed(command: str, sources: Sequence[str]) -> str:
     """A command with the sources as they were typed instead of their names."""
     for source in sources:
         name, place = named_source(source)
-        if isinstance(place, Path):
-            bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
-            parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
-            command = shlex.quote(source).join(parts)
+        bare = shlex.quote(f"{name}={place.name}" if name else place.resolve().name)
+        parts = re.split(rf"(?<= ){re.escape(bare)}(?= |;|$)", command)
+        command = shlex.quote(source).join(parts)
     return command
 
 

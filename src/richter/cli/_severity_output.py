@@ -22,7 +22,7 @@ from richter.cli._io import (
     split_sources,
     without_settings,
 )
-from richter.errors import InputError, without_passwords
+from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, plain, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
@@ -67,7 +67,7 @@ def severity(
         reading = settle_reading(reading, planned.reading)
         options = without_settings(options, planned.values)
         if names and sorted(names) != sorted(planned.values["conditions"]):
-            options["deviations"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
+            options["beside_plan"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
@@ -80,7 +80,7 @@ def severity(
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)
-    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(printable(describe_severity_next(report.study.claims, again=again)), soft_wrap=True)
     outcome = decide_gate(report.requirements, accept_judge=True)
     return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
@@ -196,7 +196,7 @@ def _small_print(report: SeverityReport, *, everything: bool) -> list[str]:
     else:
         vouched = f"plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}"
         lines.append(describe_registration(is_registered=True, vouched=vouched))
-    return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
+    return lines
 
 
 LOOK: dict[str, Any] = {"right": 1, "box": SIMPLE_HEAD, "padding": 0, "pad_edge": False}

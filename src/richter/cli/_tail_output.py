@@ -98,7 +98,7 @@ def _show(out: Console, report: TailReport) -> None:
 
 
 def _print_standing(out: Console, report: TailReport) -> None:
-    """Print whether the result is confirmatory, deviations from the plan, and the steps that it took."""
+    """Print whether the result is confirmatory, and the steps that it took."""
     study, status = report.study, report.status
     if study.claim.exploratory:
         reasons = () if status is None else status.reasons
@@ -107,8 +107,6 @@ def _print_standing(out: Console, report: TailReport) -> None:
         assert status is not None
         text = f"plan {status.hash[:16]} locked {status.locked_at}, {status.vouched}"
         out.print(printable(describe_registration(is_registered=True, vouched=text)), style="dim")
-    for deviation in report.deviations:
-        out.print(f"deviation from the plan: {printable(deviation)}")
     for step in study.path if len(study.path) > 1 else ():
         left = "; ".join(f"{why}: {', '.join(names)}" for why, names in step["left_because"].items())
         outcome = f"left ({left})" if left else "kept"

@@ -8,7 +8,6 @@ from typing import Any
 
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError, RichterError
-from richter.store import RunLike
 from richter.tables import ReadOptions
 
 
@@ -47,20 +46,4 @@ def _serve(found: list[str], *, port: int, browser: bool) -> None:
         if browser:
             webbrowser.open(address)
 
-    serve_runs(RunsApp(found, measure=measure, rating=label_page, archive=save_evidence), port=port, ready=ready)
-
-
-def save_evidence(run: RunLike, path: Path) -> None:
-    """Write the evidence archive of a run: records, plan, versions, results and report."""
-    from richter.audit import measure_run
-    from richter.interop import evidence_of, write_evidence
-    from richter.records import json_text
-    from richter.report import render_report
-
-    results = measure_run(run)
-    document = results.to_dict()
-    with tempfile.TemporaryDirectory() as scratch:
-        files = evidence_of(run, scratch=Path(scratch))
-    files["results.json"] = (json_text(document, indent=1) + "\n").encode()
-    files["report.html"] = render_report(document, results.tables).encode()
-    write_evidence(path, files)
+    serve_runs(RunsApp(found, measure=measure, rating=label_page), port=port, ready=ready)

@@ -13,10 +13,11 @@ from richter.claims import (
     ece_difference,
     ece_evidence,
     ece_side,
+    has_runs,
 )
 from richter.errors import InputError
 from richter.evidence._checks import Policy
-from richter.evidence._facts import confident_counts, graded_rows, once
+from richter.evidence._facts import confident_counts, graded_rows, once, outcomes_of
 from richter.stats import Bools
 from richter.tables import Dataset, judges_of
 
@@ -24,19 +25,13 @@ __all__ = ["estimate_ece"]
 
 
 @once
-def _side_of(dataset: Dataset, k: int, items: bytes, about: str) -> EceSide:
+def _side_of(dataset: Dataset, k: int, items: bytes, by_run: bool) -> EceSide:
     """One condition's calibration on some of the items."""
     graded = graded_rows(dataset)
     confidence, correct, item = graded.of(k)
     kept = ~np.isnan(confidence) & np.frombuffer(items, dtype=bool)[item]
-    run = None
-    if about == "new-runs":
-        every = np.zeros_like(graded.condition) if graded.run is None else graded.run
-        run = every[graded.condition == k][kept]
-    return ece_side(
-        confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight, run=run,
-        these=about == "these-items",
-    )  # fmt: skip
+    run = graded.run[graded.condition == k][kept] if by_run and graded.run is not None else None
+    return ece_side(confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight, run=run)
 
 
 def estimate_ece(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
@@ -50,9 +45,11 @@ def estimate_ece(dataset: Dataset, question: Question, policy: Policy) -> Eviden
         raise InputError("No graded answer has a confidence.", remedy="Give a `confidence` column.")
     use = has
     judged = as_judged(judges_of(dataset, "accuracy"))
+    rows = outcomes_of(dataset, "accuracy")
+    by_run = has_runs(rows, *(rows.conditions.index(name) for name in question.conditions))
     side = functools.partial(_side_of, dataset)
     if len(has) == 1:
-        found = ece_evidence(side(dataset.conditions.index(question.conditions[0]), use[0].tobytes(), policy.about))
+        found = ece_evidence(side(dataset.conditions.index(question.conditions[0]), use[0].tobytes(), by_run))
         return dataclasses.replace(found, judged=judged)
     both = has[0] & has[1]
     is_unpaired = policy.unpaired or not both.any()
@@ -61,7 +58,7 @@ def estimate_ece(dataset: Dataset, question: Question, policy: Policy) -> Eviden
     if min(number) < 2:
         raise InputError("Fewer than two items have a confidence.", remedy="Give confidences of more answers.")
     one, two = (
-        side(dataset.conditions.index(name), kept.tobytes(), policy.about)
+        side(dataset.conditions.index(name), kept.tobytes(), by_run)
         for name, kept in zip(question.conditions, use, strict=True)
     )
     found = dataclasses.replace(ece_difference(one, two, paired=not is_unpaired), judged=judged)

@@ -6,12 +6,12 @@ A check that is added here works in every command at once.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from richter.claims import About, Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims import Blocked, Question, Shared, block_by_missing, has_runs, shared_items, too_few_shared
 from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     RaterShares,
@@ -86,12 +86,10 @@ class Policy:
     `missing`: a claim must hold with missing grades ignored and with them at the worse end (`both-ways`); they are
     another design (`shared`), or lost at random; None is as a plan has it, else both ways. `is_gate`: limits never fall
     short, an unconfirmed reading blocks, and no absence counts as a design. `unpaired` takes conditions as independent
-    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names.
-    `adjust` and `suite` change how the main measure's differences are estimated. `tried`
+    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names. `tried`
     attempts are stated, of which the best is on show.
     """
 
-    about: About = "new-items"
     missing: MissingPolicy | None = None
     is_gate: bool = False
     unpaired: bool = False
@@ -100,9 +98,6 @@ class Policy:
     trust_labels: bool = False
     trust_reading: bool = False
     min_shared: float = 0.5
-    chance: float | None = None
-    adjust: bool = False
-    suite: Mapping[str, float] | None = None
     tried: int = 1
     severity: SeveritySettings = SeveritySettings()
 
@@ -181,7 +176,7 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
     """Conditions whose ids stand for other questions, or for the same ones in another order."""
     if len(question.conditions) != 2 or is_unpaired(dataset, question, policy):
         return FINE
-    aligned = alignment_of(dataset, policy.trust_ids, policy.chance)
+    aligned = alignment_of(dataset, policy.trust_ids)
     if frozenset(question.conditions) not in aligned.apart:
         return FINE
     lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
@@ -238,12 +233,10 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
         return Finding(notes=notes)
     if not policy.is_both_ways:
         return Finding(notes=(*notes, CHECK_NOTES[f"missing {policy.missing}"]))
-    has_worst = metric.estimator == "mean" and metric.worst is not None
-    counts_as_worst = has_worst and policy.about != "new-runs"  # a missing grade has no run to be counted in
-    if counts_as_worst:
+    if metric.estimator == "mean" and metric.worst is not None:
         is_many = len(question.conditions) == 2 and lacking.total > MANY_MISSING * lacking.expected
         return Finding(notes=(*notes, CHECK_NOTES["many missing"]) if is_many else notes)
-    why = BLOCK_REASONS["missing in runs" if has_worst else "no worst value"].format(noun=metric.noun)
+    why = BLOCK_REASONS["no worst value"].format(noun=metric.noun)
     block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
     return Finding(notes=notes, block=block)
 
@@ -294,10 +287,10 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     rows = outcomes_of(dataset, valued_by(dataset, question.measure))
     is_plain = (
         metric_of(dataset, question.measure).estimator == "mean"
-        and policy.about == "new-items"
-        and not (policy.adjust or policy.suite or question.column)
+        and not question.column
         and rows.label is None
         and rows.group_2 is None
+        and not has_runs(rows)
         and rows.weight is None
         and not is_unpaired(dataset, question, policy)
     )
@@ -384,8 +377,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     is_plain = (
         metric.estimator == "mean"
         and not metric.is_cost
-        and policy.about == "new-items"
-        and not (policy.adjust or policy.suite or question.column)
+        and not question.column
         and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
         and not is_unpaired(dataset, question, policy)
     )
@@ -393,6 +385,17 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
         return FINE
     reason = BLOCK_REASONS["groups"].format(noun=metric.noun)
     return Finding(block=_block("groups", reason, override="--map group=COLUMN"))
+
+
+def check_runs(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Runs crossed with the items, where the estimator does not allow for them."""
+    rows, metric = outcomes_of(dataset, valued_by(dataset, question.measure)), metric_of(dataset, question.measure)
+    if not has_runs(rows, *(rows.conditions.index(name) for name in question.conditions)):
+        return FINE
+    if metric.estimator in ("mean", "ece", "given_error") and metric.name != "graver_error" and rows.label is None:
+        return FINE
+    what = metric.noun if rows.label is None else f"{metric.noun} by human labels"
+    return Finding(block=_block("runs", BLOCK_REASONS["runs"].format(noun=what), override="--map draw=COLUMN"))
 
 
 def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -443,6 +446,7 @@ CHECKS: tuple[Check, ...] = (
     check_judges,
     check_range,
     check_groupings,
+    check_runs,
     check_group_sizes,
     check_missing,
     check_totals,

@@ -1,14 +1,12 @@
 """From questions to evidence by the one path: every check, then the estimator that the row of the measure names."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from richter._special import stdtrit
 from richter.claims import (
     AMOUNTS_GIVEN,
     Asked,
@@ -18,25 +16,18 @@ from richter.claims import (
     Question,
     Sample,
     Subgroups,
-    Trade,
-    adjusted_difference,
-    as_judged,
     as_sample,
     both_ways,
-    check_groups,
     check_margin,
-    check_weights,
     difference_evidence,
     joint_tests,
     margin_on,
     mean_evidence,
     measure_words,
     passes,
-    per_success_evidence,
     select_conditions,
     subgroup_differences,
     subgroups_both_ways,
-    suite_evidence,
     total_evidence,
     tries_of,
     unpaired_evidence,
@@ -58,20 +49,17 @@ from richter.evidence._checks import (
 )
 from richter.evidence._facts import (
     alignment_of,
-    are_contests,
     has_all_grades,
     lacking_grades,
     metric_of,
-    once,
     outcomes_of,
     rated_pair,
     sample_of,
 )
 from richter.evidence._severity_evidence import estimate_given_error
-from richter.records import Gate, Interval
-from richter.stats import Bools, Strengths, bradley_terry
-from richter.tables import KEY, Dataset, item_codes, judges_of
-from richter.words import CHECK_NOTES
+from richter.records import Gate
+from richter.stats import Bools
+from richter.tables import Dataset, item_codes
 
 __all__ = [
     "ESTIMATORS",
@@ -81,7 +69,6 @@ __all__ = [
     "joint_law_of",
     "margins_of",
     "run_checks",
-    "trade",
     "worst_sample",
 ]
 
@@ -91,13 +78,13 @@ ENDS: tuple[Literal["worst", "best"], ...] = ("worst", "best")
 def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
-    Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
-    limit (`with_gate_limit`), and knows what a comparison shows (`as_compared`). An amount that is paid is compared by
-    its totals (`total_evidence`).
+    A gate has its own limit (`with_gate_limit`), and knows what a comparison shows (`as_compared`). An amount that is
+    paid is compared by its totals (`total_evidence`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
     if sample.metric.is_cost:
-        return _estimate_total(dataset, question, policy, sample)
+        unpaired = is_unpaired(dataset, question, policy)
+        return total_evidence(sample, question.conditions, unpaired=unpaired)
     found = _estimate(dataset, question, policy, sample)
     lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking is not None:
@@ -106,7 +93,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
         return found
     as_compared = estimate_mean(dataset, question, dataclasses.replace(policy, is_gate=False))
     found = dataclasses.replace(found, as_compared=as_compared)
-    if sample.metric.worst is None or policy.about != "new-items" or found.sides or found.labels:
+    if sample.metric.worst is None or found.sides or found.labels:
         return found
     if compares_within_raters(dataset, question, policy):
         return found
@@ -119,8 +106,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
 
 def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray | None:
     """The missing grades that a claim must also hold with at the worse end, or None."""
-    counts = policy.is_both_ways and sample.metric.worst is not None and policy.about != "new-runs"
-    if not counts or has_all_grades(dataset, question.measure):
+    if not policy.is_both_ways or sample.metric.worst is None or has_all_grades(dataset, question.measure):
         return None
     lacking = lacking_of(dataset, question, policy)
     return lacking if lacking.any() else None
@@ -149,10 +135,10 @@ def _both_ways(
     dataset: Dataset, question: Question, policy: Policy, ignoring: Evidence, lacking: np.ndarray
 ) -> Evidence:  # fmt: skip
     """The evidence that holds with missing grades ignored and with them at the worse end."""
-    asked = () if policy.adjust else question.conditions  # difficulty is what all conditions see
 
     def fill(some: np.ndarray) -> Evidence:
-        sample = _asked_of(dataset, question, filled_sample(dataset, question.measure, some, only=asked))
+        filled = filled_sample(dataset, question.measure, some, only=question.conditions)
+        sample = _asked_of(dataset, question, filled)
         return _estimate(dataset, question, policy, sample)
 
     def missing_to_undo(is_shown: Callable[[Evidence], bool]) -> int:
@@ -217,125 +203,20 @@ def _is_asked(dataset: Dataset, question: Question) -> Bools:
 
 def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     if len(question.conditions) == 1:
-        return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
+        return mean_evidence(sample, question.conditions[0], exact=policy.is_gate)
     first, second = question.conditions
     if compares_within_raters(dataset, question, policy):
         both = shared_by(dataset, question).both
         return within_rater_difference(sample.metric, rated_pair(dataset, question.measure, first, second), n=both)
     if is_unpaired(dataset, question, policy):
-        return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
-    if question.family == "main" and policy.suite is not None:
-        return _over_suite(dataset, question, policy, sample)
-    if question.family == "main" and policy.adjust:
-        return _adjusted(dataset, question, sample)
-    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
-
-
-def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
-    """Adjusted for difficulty as all conditions of the source see it: those that are not compared still tell."""
-    first, second = question.conditions
-    whole = dataset.whole
-    if whole is not None and whole is not dataset:
-        everyone = sample_of(whole, question.measure)
-        columns = [everyone.place(name) for name in dataset.conditions]
-        mean = everyone.mean.copy()
-        place = {item: k for k, item in enumerate(everyone.outcomes.items)}
-        rows = [place[item] for item in sample.outcomes.items]
-        mean[np.ix_(rows, columns)] = sample.mean
-        sample = Sample(outcomes=everyone.outcomes, mean=mean, draws=everyone.draws, within=everyone.within)
-    return adjusted_difference(sample, first, second).evidence
-
-
-def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
-    """The ratio of two totals, or a mean amount; a suite weighs the items of its benchmarks."""
-    if question.family == "main" and policy.suite is not None:
-        codes, names = item_codes(dataset, "domain")
-        check_weights(names, policy.suite)
-        known = ~np.isnan(sample.mean[:, [sample.place(name) for name in question.conditions]]).any(axis=1)
-        sizes = np.bincount(codes[known], minlength=len(names))
-        weight = np.array([policy.suite[name] for name in names]) / np.maximum(sizes, 1)
-        outcomes = dataclasses.replace(sample.outcomes, weight=weight[codes])
-        sample = dataclasses.replace(sample, outcomes=outcomes)
-    unpaired = is_unpaired(dataset, question, policy)
-    return total_evidence(sample, question.conditions, about=policy.about, unpaired=unpaired)
-
-
-def estimate_per_success(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
-    """What a success costs one condition, or the second over the first, on the tasks that both were run on."""
-    if policy.about != "new-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
-        raise InputError(
-            "A cost per success is compared on shared questions, about questions like these.",
-            remedy="Leave out --about, --suite and --unpaired, or this measure.",
-        )
-    amounts, successes = sample_of(dataset, question.measure), sample_of(dataset, "accuracy")
-    return per_success_evidence(
-        _asked_of(dataset, question, amounts), _asked_of(dataset, question, successes), question.conditions
-    )
-
-
-@once
-def _strengths_of(dataset: Dataset) -> Strengths:
-    """The strengths of all conditions, from the contests that they were shown in."""
-    rows = dataset.scores.filter(pl.col("metric") == "win_rate").join(dataset.answers, on=KEY, how="inner")
-    place = pl.col("condition").replace_strict({name: k for k, name in enumerate(dataset.conditions)})
-    known = rows.select("item", "draw", "shown_first", "group", "value", place.alias("place")).drop_nulls("value")
-    one, two = (known.filter(pl.col("shown_first") == at) for at in (1, 0))
-    met = one.join(two, on=["item", "draw"], how="inner")
-    unit = pl.coalesce("group", "item")
-    return bradley_terry(
-        met["place"], met["place_right"], met["value"], met.select(unit).to_series(), size=len(dataset.conditions)
-    )
-
-
-def estimate_strength(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
-    """The second's strength less the first's: all contests of the board count, also those against others."""
-    if len(question.conditions) != 2 or not are_contests(dataset) or policy.about != "new-items":
-        raise InputError(
-            "A strength is one of contests of two among several models, about questions like these.",
-            remedy="Ask for win_rate.",
-        )
-    found = _strengths_of(dataset)
-    one, other = (dataset.conditions.index(name) for name in question.conditions)
-    values = (float(found.values[one]), float(found.values[other]))
-    error = found.error(one, other)
-    notes = [] if found.first is None else [CHECK_NOTES["shown first"].format(odds=math.exp(found.first))]
-
-    def interval(level: float) -> Interval:
-        reach = float(stdtrit(found.freedom, 0.5 + level / 2)) * error
-        middle = values[1] - values[0]
-        return Interval(low=middle - reach, high=middle + reach, level=level, method="Bradley-Terry, sandwich")
-
-    return Evidence(
-        estimate=values[1] - values[0], interval=interval, values=values, n=found.units, units=found.units,
-        standard_error=error, freedom=found.freedom, judged=as_judged(judges_of(dataset, "win_rate")),
-        notes=(*notes, CHECK_NOTES["strength"]),
-    )  # fmt: skip
-
-
-def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
-    """The weighted mean over the benchmarks that items' domains name."""
-    assert policy.suite is not None
-    first, second = question.conditions
-    codes, names = item_codes(dataset, "domain")
-    check_weights(names, policy.suite)
-    check_groups(sample.outcomes, codes, "domain")
-    parts = {}
-    for k, name in enumerate(names):
-        own = within(sample, codes == k)
-        if policy.adjust:
-            parts[name] = adjusted_difference(own, first, second).evidence
-        else:
-            parts[name] = difference_evidence(own, first, second)
-    found = suite_evidence(parts, policy.suite)
-    return dataclasses.replace(found, notes=(*found.notes, CHECK_NOTES["suite"]))
+        return unpaired_evidence(sample, first, second, exact=policy.is_gate)
+    return difference_evidence(sample, first, second, exact=policy.is_gate)
 
 
 Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]
 
 ESTIMATORS: dict[str, Estimate] = {
     "mean": estimate_mean,
-    "per_success": estimate_per_success,
-    "strength": estimate_strength,
     "ece": estimate_ece,
     "given_error": estimate_given_error,
     "dominance": estimate_given_error,
@@ -347,7 +228,7 @@ def evidence(dataset: Dataset, question: Question, policy: Policy | None = None)
     """The evidence on a question, or the check that blocks it: the only way from data to evidence."""
     policy = policy or Policy()
     metric, basis, checked = measure_words(question.measure), dataset.basis, Finding()
-    found: Evidence | Trade | Blocked
+    found: Evidence | Blocked
     gates: tuple[Gate, ...] = ()
     try:
         metric = metric_of(dataset, question.measure)
@@ -413,7 +294,7 @@ def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
 def _are_pairs_alike(dataset: Dataset, question: Question, policy: Policy) -> bool:
     """Whether no check can tell one pair of conditions from another."""
     is_whole = has_all_grades(dataset, question.measure)
-    return is_whole and not alignment_of(dataset, policy.trust_ids, policy.chance).apart
+    return is_whole and not alignment_of(dataset, policy.trust_ids).apart
 
 
 def _run_each(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -434,26 +315,15 @@ def _gates_of(dataset: Dataset, question: Question, policy: Policy) -> tuple[Gat
     return tuple(p.gate for p in pairs if p.names == question.conditions and p.gate is not None)
 
 
-def trade(quality: Asked, cost: Asked) -> Asked:
-    """Is the quality kept within its margin at a lower cost? One question from the evidence on both."""
-    for part in (quality, cost):
-        if isinstance(part.evidence, Blocked):
-            return dataclasses.replace(quality, evidence=part.evidence, notes=part.notes)
-    margin = quality.question.margin
-    assert margin is not None
-    both = Trade(quality=quality.known, cost=cost.known, metric=quality.metric, cost_metric=cost.metric, margin=margin)
-    return dataclasses.replace(quality, evidence=both, notes=tuple(dict.fromkeys((*quality.notes, *cost.notes))))
-
-
 def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> JointTests | None:
     """The law of the main measure's differences from one control together; None where it is not that of t.
 
-    It is of plain paired differences: not of labels, raters, missing grades both ways, adjusted or weighted ones.
+    It is of plain paired differences: not of labels, raters or missing grades both ways.
     Its resamples come from the policy's seed alone, so that every command has the same.
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
     main = [a for a in main if len(a.question.conditions) == 2]
-    if len(main) < 2 or policy.about != "new-items" or policy.adjust or policy.suite is not None:
+    if len(main) < 2:
         return None
     measure, rng = main[0].question.measure, np.random.default_rng(policy.severity.seed)
     if main[0].metric.estimator == "given_error":
@@ -467,9 +337,9 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
 
 
 def _is_plain_difference(dataset: Dataset, asked: Asked, policy: Policy) -> bool:
-    """Whether evidence is a paired difference of items: of no labels, two groupings, missing grades or raters."""
+    """Whether evidence is a paired difference of items: of no labels, two groupings, runs, missing grades or raters."""
     values = outcomes_of(dataset, asked.question.measure)
-    if values.label is None and values.group_2 is None and asked.known.as_worst is None:
+    if values.label is None and values.group_2 is None and asked.known.unit != "run" and asked.known.as_worst is None:
         question = asked.question
         return not (is_unpaired(dataset, question, policy) or compares_within_raters(dataset, question, policy))
     return False

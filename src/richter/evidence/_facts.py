@@ -126,14 +126,13 @@ def metric_of(dataset: Dataset, measure: str) -> Metric:
 
 
 @once
-def alignment_of(dataset: Dataset, trust_ids: bool, chance: float | None) -> Alignment:
+def alignment_of(dataset: Dataset, trust_ids: bool) -> Alignment:
     """Which conditions share one order of items, told by all conditions of the source."""
     whole = dataset.whole or dataset
     if whole.metric is None:
         return Alignment(sets=(whole.conditions,))
-    guessing = chance_of(whole) if chance is None else chance
     return check_alignment(
-        sample_of(whole, whole.metric), texts=question_codes(whole), chance=guessing, trust=trust_ids
+        sample_of(whole, whole.metric), texts=question_codes(whole), chance=chance_of(whole), trust=trust_ids
     )
 
 
@@ -363,8 +362,6 @@ def valued_by(dataset: Dataset, measure: str) -> str:
         return str(dataset.metric)
     if row.source == "severity":
         return "mean_severity"
-    if row.estimator == "strength":
-        return "win_rate"
     is_by_grades = row.source in ("confidence", "draws") or tries_of(measure) is not None
     return "accuracy" if is_by_grades else measure
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from richter.claims import Blocked, Evidence, Outcomes, Question, as_judged
+from richter.claims import Blocked, Evidence, Outcomes, Question, as_judged, has_runs
 from richter.errors import InputError
 from richter.evidence._checks import Policy, SeveritySettings
-from richter.evidence._facts import metric_of, once, sample_of
+from richter.evidence._facts import metric_of, once, outcomes_of, sample_of
 from richter.records import Unit
 from richter.stats import Floats, Indices
 from richter.tables import Dataset
@@ -120,20 +120,18 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     severe one, the difference at every severity, or the slope. Human labels do not correct it: it stays the judge's
     where a judge rated.
     """
-    rows = severity_rows(dataset, policy.about == "new-runs")
+    rated = outcomes_of(dataset, "mean_severity")
+    by_run = has_runs(rated, *(rated.conditions.index(name) for name in question.conditions))
+    rows = severity_rows(dataset, by_run)
     without = [name for name in question.conditions if not (rows.of(name) > 0).any()]
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")
-    found = (
-        _weighed(dataset, question, policy)
-        if policy.about == "new-items"
-        else _by_rows(dataset, question, policy, rows)
-    )
+    found = _by_runs(dataset, question, rows) if by_run else _weighed(dataset, question, policy)
     return found if isinstance(found, Blocked) else _as_rated(dataset, question, rows, found)
 
 
 def _weighed(dataset: Dataset, question: Question, policy: Policy) -> Evidence | Blocked:
-    """The evidence on items like these, from the study of all pairs."""
+    """The evidence from the study of all pairs."""
     pairs = severity_pairs(dataset, policy.severity).pairs
     pair = next((p for p in pairs if p.names == question.conditions), None)
     if pair is None or (question.measure not in pair.evidence and question.measure != "b"):
@@ -142,21 +140,14 @@ def _weighed(dataset: Dataset, question: Question, policy: Policy) -> Evidence |
     return pair.of(question.measure)
 
 
-def _by_rows(dataset: Dataset, question: Question, policy: Policy, rows: SeverityRows) -> Evidence:
-    """The evidence on these very items, or on new runs."""
+def _by_runs(dataset: Dataset, question: Question, rows: SeverityRows) -> Evidence:
+    """The evidence with runs crossed with items."""
     from richter.severity import severity_given_error
 
-    metric = metric_of(dataset, question.measure)
-    if metric.estimator != "given_error" or metric.name == "graver_error":
-        raise InputError(f"{metric.noun} is about items like these only.", remedy="Leave out --about.")
     first, second = (rows.of(name) for name in question.conditions)
-    runs = None
-    if policy.about == "new-runs":
-        runs = np.zeros(len(rows.item), dtype=np.intp) if rows.run is None else rows.run
-    items = rows.item if policy.about == "these-items" else None
     return severity_given_error(
-        first, second, at=metric.at, groups=rows.groups, items=items, runs=runs, weights=rows.weight,
-        worst=dataset.worst_severity,
+        first, second, at=metric_of(dataset, question.measure).at, groups=rows.groups, runs=rows.run,
+        weights=rows.weight, worst=dataset.worst_severity,
     )  # fmt: skip
 
 

@@ -195,8 +195,8 @@ def difference_sequence(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> S
 
 
 @numba.njit(cache=True)
-def _ece_limits_by_signs(x: Floats, index: Indices, start: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of ECE by signs, each at level alpha; item t has the draws start[t] to start[t + 1].
+def _ece_limits(x: Floats, index: Indices, start: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
+    """Lower and upper limits of ECE, each at level alpha; item t has the draws start[t] to start[t + 1].
 
     Fan's inequality, log(1 + l y) >= l y + y^2 (log(1 - l) + l) for y >= -1 and 0 <= l < 1, makes
     exp(sum l_i (y_i - mean_i) - psi(l_i) y_i^2), psi(l) = -log(1 - l) - l, a supermartingale. y is the mean over an
@@ -237,38 +237,6 @@ def _ece_limits_by_signs(x: Floats, index: Indices, start: Indices, bins: int, a
     return low, high
 
 
-@numba.njit(cache=True)
-def _ece_limits_by_bins(x: Floats, index: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
-    """The same from one sequence a bin and side, each at alpha / bins, added up."""
-    n = len(x)
-    low = np.empty(n)
-    high = np.empty(n)
-    weighted = np.zeros(bins)
-    cost = np.zeros(bins)
-    squares = np.full(bins, 0.25)
-    bets = np.zeros(bins)
-    bound_low = np.full(bins, -1.0)
-    bound_high = np.ones(bins)
-    price = math.log(2 * bins / alpha)
-    for t in range(n):
-        total_low, total_high = 0.0, 0.0
-        for b in range(bins):
-            y = x[t] if index[t] == b else 0.0
-            bet = min(math.sqrt(2 * price / (squares[b] * math.log(t + 2.0))), 0.5)
-            weighted[b] += bet * y
-            bets[b] += bet
-            cost[b] += (-math.log(1 - bet) - bet) * y * y
-            squares[b] += y * y
-            reach = (price + cost[b]) / bets[b]
-            bound_low[b] = max(bound_low[b], weighted[b] / bets[b] - reach)
-            bound_high[b] = min(bound_high[b], weighted[b] / bets[b] + reach)
-            total_low += max(0.0, bound_low[b], -bound_high[b])
-            total_high += max(abs(bound_low[b]), abs(bound_high[b]))
-        low[t] = total_low
-        high[t] = min(1.0, total_high)
-    return low, high
-
-
 def ece_sequence(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -278,7 +246,6 @@ def ece_sequence(
     top: float = 1.0,
     bins: int = 10,
     level: float = 0.95,
-    method: str = "signs",
 ) -> Sequence:
     """Binned ECE, time-uniformly (the paper's Appendix M gives a rate; these limits have constants).
 
@@ -288,8 +255,7 @@ def ece_sequence(
     variable sign x has mean ECE; its weighted sum is at most sum over bins of |sum of l x|, and its squares do not
     depend on signs, so one limit serves all sign vectors. Both at alpha / 2. `item` (0, 0, 1, ..) says which draws are
     of one item: they arrive together, and the item counts once; where such units count differently (groups of items)
-    `weight` is what each row counts for over the most, `top`, that a unit may. `method="union"` adds up one sequence a
-    bin, the plain way; it needs several times the labels, and one draw an item.
+    `weight` is what each row counts for over the most, `top`, that a unit may.
     """
     check_level(level)
     c, a = _checked_values(confidence, 0, 1), _checked_values(correct, 0, 1)
@@ -298,20 +264,13 @@ def ece_sequence(
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
     x = c - a if weight is None else weight * (c - a)
     start = np.arange(len(x) + 1) if item is None else np.r_[np.flatnonzero(np.diff(item, prepend=-1)), len(x)]
-    if method == "signs":
-        low, high = _ece_limits_by_signs(x, index, start, bins, (1 - level) / 2)
-    elif method == "union" and len(start) == len(x) + 1:
-        low, high = _ece_limits_by_bins(x, index, bins, 1 - level)
-    else:
-        raise InputError(
-            f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw per item."
-        )
+    low, high = _ece_limits(x, index, start, bins, (1 - level) / 2)
     return Sequence(
         estimate=top * _running_ece(x, index, start, bins),
         low=top * low,
         high=np.minimum(top * high, 1.0),
         level=level,
-        method=f"empirical Bernstein, {method}",
+        method="empirical Bernstein, signs",
     )
 
 

@@ -174,19 +174,18 @@ def effective_n(
     autocorrelation: float | None = None,
     cluster_size: float | None = None,
     intraclass: float | None = None,
-    paper: bool = False,
 ) -> float:
     """How many independent labels n correlated ones are worth for a mean.
 
-    A sequence whose correlation at lag k is rho^k: n (1 - rho) / (1 + rho). The paper's Appendix P has n (1 - rho)
-    (`paper=True`), which promises up to twice too much. Clusters of equal size with intraclass correlation r:
+    A sequence whose correlation at lag k is rho^k: n (1 - rho) / (1 + rho). The paper's Appendix P has n (1 - rho),
+    which promises up to twice too much. Clusters of equal size with intraclass correlation r:
     n / (1 + (size - 1) r).
     """
     check_n(n=n)
     worth = float(n)
     if autocorrelation is not None:
         check_share(zero=True, autocorrelation=autocorrelation)
-        worth *= (1 - autocorrelation) if paper else (1 - autocorrelation) / (1 + autocorrelation)
+        worth *= (1 - autocorrelation) / (1 + autocorrelation)
     if cluster_size is not None and intraclass is not None:
         check_n(cluster_size=cluster_size)
         check_share(zero=True, intraclass=intraclass)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.interop._archive import *
     from richter.interop._croissant import *
     from richter.interop._fields import *
     from richter.interop._files import *

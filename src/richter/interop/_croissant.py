@@ -1,4 +1,4 @@
-"""A data set as others find it: described for machines (Croissant, MLCommons, format 1.0), laid out as the Hub does."""
+"""A data set as others find it: described for machines (Croissant, MLCommons, format 1.0)."""
 
 import dataclasses
 import hashlib
@@ -10,7 +10,7 @@ from typing import Any
 from richter.errors import InputError
 from richter.store import write_folder
 
-__all__ = ["About", "DataFile", "croissant", "hub_header", "write_dataset"]
+__all__ = ["About", "DataFile", "write_dataset"]
 
 _CONTEXT = {
     "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
@@ -107,17 +107,11 @@ def _records(file: DataFile) -> dict[str, Any]:
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": file.description, "field": fields}
 
 
-def hub_header(fields: Mapping[str, Any]) -> str:
-    """The header between lines of dashes. JSON is YAML, so each value is written as JSON: nothing can break out."""
-    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
-    return "\n".join(["---", *lines, "---", ""])
-
-
-def write_dataset(folder: str | Path, about: About, files: Sequence[DataFile], readme: str, *, force: bool) -> None:
+def write_dataset(folder: str | Path, about: About, files: Sequence[DataFile], readme: str) -> None:
     """Write README.md, croissant.json and the data files in one step: a folder that is there is whole."""
     target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())) and not force:
-        raise InputError(f"{target} exists and is not empty.", remedy="Choose another folder, or add --force.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} exists and is not empty.", remedy="Choose another folder.")
     text = json.dumps(croissant(about, files), indent=2, ensure_ascii=False) + "\n"
     held: dict[str, str | bytes] = {file.path: file.content for file in files}
     write_folder(target, held | {"croissant.json": text, "README.md": readme})

@@ -141,6 +141,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
     "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds", "latency_seconds",
                   "duration_seconds", "response_time", "latency_ms", "duration_ms", "time_ms", "response_time_ms"),
+    "steps": ("steps",),
+    "failed_calls": ("failed_calls",),
     "finish": ("finish", "finish_reason", "stop_reason"),
     "clustered_by": ("clustered_by",),
     "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),

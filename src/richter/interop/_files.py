@@ -8,10 +8,9 @@ import itertools
 import logging
 import os
 import re
-import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
@@ -24,9 +23,8 @@ from richter.errors import InputError, MissingPart
 from richter.interop._fields import known_fields
 from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
-from richter.interop._test_reports import json_tests, report_rows, xml_tests
 from richter.records import is_utf8
-from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
+from richter.store import RunLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -56,32 +54,32 @@ class Frame(Protocol):
     def __getitem__(self, name: Any) -> Any: ...
 
 
-Source = str | Path | DatabaseRun | pl.DataFrame | Frame
+Source = str | Path | pl.DataFrame | Frame
 
 
 def is_frame(source: Source) -> "TypeIs[pl.DataFrame | Frame]":
     """Whether this is a frame in memory and not the name of a file."""
-    return isinstance(source, Frame) and not isinstance(source, str | Path | DatabaseRun)
+    return isinstance(source, Frame) and not isinstance(source, str | Path)
 
 
 def source_name(source: Source) -> str:
     """What messages call it."""
-    return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
+    return str(source) if isinstance(source, str | Path) else "The frame"
 
 
 class NamedSource(NamedTuple):
     """The name that was given to a source, and where it is."""
 
     name: str | None
-    place: Place
+    place: Path
 
 
 def named_source(source: RunLike) -> NamedSource:
-    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
+    """`NAME=PATH` in its parts; a path that exists is one whatever it holds."""
     name, equals, path = str(source).partition("=")
-    if equals and name and not is_database(source) and not Path(str(source)).exists():
-        return NamedSource(name, run_place(path))
-    return NamedSource(None, run_place(source))
+    if equals and name and not Path(str(source)).exists():
+        return NamedSource(name, Path(path))
+    return NamedSource(None, Path(source))
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:
@@ -133,7 +131,6 @@ _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOT_READ = {".sav": "a file of SPSS", ".dta": "a file of Stata", ".rds": "a file of R", ".sqlite": "a database",
              ".db": "a database", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML", ".tex": "LaTeX"}  # fmt: skip
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_SQLITE = b"SQLite format 3\0"
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
 
@@ -145,11 +142,6 @@ def read_frame(source: Source, *, text: bool = False) -> pl.DataFrame:
     """
     if is_frame(source):
         return as_frame(source)
-    if is_database(source):
-        raise InputError(
-            f"{run_place(source)} is a run, not a table.",
-            remedy="Export it (richter export), or score its answers (richter severity score).",
-        )
     return next(iter(read_sheets(Path(str(source)), text=text).values()))
 
 
@@ -179,7 +171,6 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         UnicodeError,
         OSError,
         ValueError,
-        sqlite3.Error,
         Unreadable,
     ) as error:
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
@@ -190,17 +181,11 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         ) from error
 
 
-def _is_test_report(head: bytes) -> bool:
-    """Whether a text starts as a report of tests in XML."""
-    return head.lstrip()[:1] == b"<" and (b"<testcase" in head or b"<robot " in head)
-
-
 def _refuse_other_kinds(path: Path, head: bytes) -> None:
     """Refuse an empty file, one of a kind that is not read, and one that only stands for a file."""
     if not head.strip():
         raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-    is_read = _is_test_report(head) or b"<tr" in head.lower() or head[:16] == _SQLITE
-    if path.suffix.lower() in _NOT_READ and not is_read:
+    if path.suffix.lower() in _NOT_READ and b"<tr" not in head.lower():
         raise InputError(f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV.")
     if head.startswith(b"version https://git-lfs"):
         raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
@@ -210,16 +195,10 @@ def _read_by_kind(path: Path, head: bytes, *, text: bool) -> dict[str, pl.DataFr
     """The sheets of a file, read as what its first bytes say that it is."""
     if head[:4] == b"PAR1":
         return {"": _parquet(path)}
-    if head[:6] == b"ARROW1":
-        return {"": _arrow(path)}
-    if head[:16] == _SQLITE:
-        return _database_tables(path)
     if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
         return _workbook(path)
     if _is_json(head):
         return {"": _json(path)}
-    if _is_test_report(head) and (tests := xml_tests(bytes(open_bytes(path)))):
-        return {"": _rows_frame(path, report_rows(tests, path.stem))}
     if b"\0" in head[4:] and not _is_utf_16(head):
         raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
     return {"": _read_separated(path, head, text=text)}
@@ -277,36 +256,6 @@ def _parquet(path: Path) -> pl.DataFrame:
     frame = pl.read_parquet(path, glob=False)  # a text that stands in many cells is held once, until it is used
     _check_texts(path, int(frame.estimated_size()))
     return frame
-
-
-@_muted_panics()
-def _arrow(path: Path) -> pl.DataFrame:
-    with path.open("rb") as file:  # a name is never a pattern
-        frame = pl.read_ipc(file)
-    _check_cells(path, frame.height, frame.width, CELLS_RATIO)
-    _check_texts(path, int(frame.estimated_size()))
-    return frame
-
-
-def _database_tables(path: Path) -> dict[str, pl.DataFrame]:
-    """The tables of an SQLite file by name, read without writing; those without rows are left out."""
-    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = {}
-        for name in (n for n in names if not n.startswith("sqlite_")):
-            found = database.execute(f"SELECT * FROM {_quote(name)}")  # noqa: S608 (a name of the file's own, quoted)
-            columns = [column[0] for column in found.description]
-            rows = found.fetchall()
-            _check_cells(path, len(rows), len(columns), CELLS_RATIO)
-            tables[name] = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None, strict=False)
-    full = {name: table for name, table in tables.items() if not table.is_empty()}
-    if not full:
-        raise InputError(f"{path} is a database without rows.", remedy="Name the file that holds the results.")
-    return full
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _check_cells(path: Path, rows: int, columns: int, ratio: int) -> None:
@@ -522,8 +471,6 @@ def _json(path: Path) -> pl.DataFrame:
     if count > 1:
         return _rows_frame(path, _below_heads([flat_rows(line) for line in lines]))
     document = _rows_by_end(next(lines) if count else decode(open_bytes(path)))
-    if tests := json_tests(document):
-        return _rows_frame(path, report_rows(tests, path.stem))
     if (page := _notebook_page(document)) is not None:
         table = _page_table(page)
         return _read_separated(path, table[:HEAD_SIZE], text=True, source=table)
@@ -663,6 +610,8 @@ def _read_separated(path: Path, head: bytes, *, text: bool, source: Path | bytes
     cells = [next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)]
     heading = _heading(cells)
     skip += heading.last
+    if any(map(_RULE.fullmatch, lines[skip + 1 : skip + 2])):
+        raise InputError(f"{path} is a table drawn with lines, which is not read.", remedy="Save it as CSV.")
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, COLUMNS_LIMIT + 1, 1)
@@ -690,8 +639,8 @@ def _as_csv(path: Path, head: bytes, source: Path | bytes) -> tuple[Path | bytes
     if b"\r" in head and b"\n" not in head:  # as Macs ended lines, and a spreadsheet there still may
         source = (path.read_bytes() if isinstance(source, Path) else source).replace(b"\r", b"\n")
         head = source[:HEAD_SIZE]
-    if to_csv := _drawn_table(head):
-        source = to_csv(path.read_bytes() if isinstance(source, Path) else source)
+    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<html" in head.lower()):
+        source = _page_table(path.read_bytes() if isinstance(source, Path) else source)
         head = source[:HEAD_SIZE]
     return source, head
 
@@ -714,53 +663,7 @@ def _read_csv(source: Path | bytes, separator: str, skip: int, *, text: bool) ->
 
 
 _COMMENT = re.compile(r"#(?!\s*[,;\t|])|sep=")
-_RULE = re.compile(r"[\s|+:-]*-[\s|+:-]*")
-
-
-def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
-    """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
-    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<html" in head.lower()):
-        return _page_table
-    lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
-    start = _start_of_barred_table(lines)
-    if start is not None:
-        return functools.partial(_barred_table, start=start)
-    return _read_printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
-
-
-def _start_of_barred_table(lines: list[str]) -> int | None:
-    """The line of a header with bars, below which a rule stands and then a row with bars."""
-    rules = [k for k, line in enumerate(lines) if "|" in line + "".join(lines[k - 1 : k]) and _RULE.fullmatch(line)]
-    inner = (k for k in rules if 0 < k < len(lines) - 1)
-    return next((k - 1 for k in inner if "|" in lines[k - 1] and "|" in lines[k + 1]), None)
-
-
-def _barred_table(source: bytes, start: int) -> bytes:
-    """The table with bars that starts at a line, as CSV."""
-    below = source.decode().removeprefix("\ufeff").splitlines()[start:]
-    rows = list(itertools.takewhile(lambda line: "|" in line or _RULE.fullmatch(line), below))
-    out = io.StringIO()
-    csv.writer(out).writerows(
-        [cell.strip().strip("*`").strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
-        for row in rows if not _RULE.fullmatch(row)
-    )  # fmt: skip
-    return out.getvalue().encode()
-
-
-def _is_printed(lines: list[str]) -> bool:
-    """Whether lines are a frame as pandas or R print it: padded with spaces to columns, the rows perhaps numbered."""
-    cells = [len(line.split()) for line in lines]
-    even = len(lines) > 3 and cells[0] > 1 and {*cells[1:]} in ({cells[0]}, {cells[0] + 1})
-    return even and not any(re.search(r"[,;\t|]", line) for line in lines) and all("  " in line for line in lines)
-
-
-def _read_printed(source: bytes) -> bytes:
-    """A printed frame as CSV."""
-    rows = [line.split() for line in source.decode().removeprefix("\ufeff").splitlines() if line.strip()]
-    numbered = len(rows[0]) < len(rows[1])
-    out = io.StringIO()
-    csv.writer(out).writerows([row[numbered and k > 0 :] for k, row in enumerate(rows) if len(row) == len(rows[k > 0])])
-    return out.getvalue().encode()
+_RULE = re.compile(r"[ |+:-]*--[ |+:-]*")  # below the header of a table in Markdown, or as psql prints it
 
 
 class _Page(HTMLParser):

@@ -33,10 +33,13 @@ def write_run(logs: Logs, run: RunLike, *, options: LogOptions | None = None, ki
             for source, value in r.sample.confidences.items()
         )
         ledger.add_ratings(rating for row in logs.rows for rating in _ratings(row, logs, options, kind))
-        ledger.add_trajectories(
-            (r.item, r.condition, r.sample.draw or 0, r.sample.steps) for r in logs.rows if r.sample.steps
-        )
-        ledger.set_note(IMPORT_NOTE, logs_summary(logs))
+        ledger.set_note(IMPORT_NOTE, logs_summary(logs) | _facts(logs))
+
+
+def _facts(logs: Logs) -> dict[str, Any]:
+    """The counts of agents' runs, which no ledger has a column for, as `KeptFacts` keeps them; empty without any."""
+    rows = [(r.item, r.condition, r.sample.draw or 0, r.sample.steps, r.sample.failed_calls) for r in logs.rows]
+    return {"facts": {"columns": ["steps", "failed_calls"], "answers": rows}} if any(r[3] for r in rows) else {}
 
 
 def _condition(name: str, setup: Setup) -> Condition:

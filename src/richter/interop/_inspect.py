@@ -8,15 +8,12 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from richter.interop import _record as log
 from richter.interop._safe import Archive, Unreadable, decode, open_bytes
-
-if TYPE_CHECKING:
-    from richter.trajectories import Step
 
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]+)")
 _HEADERS = ("header.json", "_journal/start.json")
@@ -65,7 +62,7 @@ class _Output(msgspec.Struct):
 class _InspectSample(msgspec.Struct):
     """The fields of a sample that are kept; events and messages, nearly all of a log's bytes, are left unbuilt.
 
-    Those of an agent's run, which has tool calls, are built afterwards.
+    The messages of an agent's run, which has tool calls, are built afterwards.
     """
 
     id: str | int
@@ -83,16 +80,6 @@ class _InspectSample(msgspec.Struct):
     invalidation: Any = None
     attachments: msgspec.Raw = msgspec.Raw(b"")
     messages: msgspec.Raw = msgspec.Raw(b"")
-    events: msgspec.Raw = msgspec.Raw(b"")
-
-
-class _Event(msgspec.Struct):
-    """What an event says of the tokens and seconds of a model's or a tool's call."""
-
-    event: str = ""
-    id: Any = None
-    working_time: float | None = None
-    output: _Output | None = None
 
 
 class _Document(msgspec.Struct):
@@ -253,7 +240,7 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
     message = choice.message.get("content") if isinstance(choice.message, Mapping) else None
     targets = found.target if isinstance(found.target, list) else [found.target]
     limit = found.limit.get("type") if isinstance(found.limit, Mapping) else None
-    steps = _steps(found, text)
+    steps, failed_calls = _count_steps(found)
     prompt = log.messages_text(found.input)[1] if isinstance(found.input, list) else log.flat_text(found.input)
     return log.Sample(
         item=str(found.id),
@@ -277,34 +264,19 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
         finish=f"limit {limit}" if limit else choice.stop_reason or "",
         error=log.flat_text(_sample_error(found)),
         steps=steps,
+        failed_calls=failed_calls,
     )
 
 
-def _steps(found: _InspectSample, text: Callable[[object], str]) -> "tuple[Step, ...]":
-    """The steps of an agent's run; none of a sample that calls no tool."""
+def _count_steps(found: _InspectSample) -> tuple[int | None, int | None]:
+    """The messages and tool calls of an agent's run, and the calls that failed; None of a sample without a call."""
     if b'"tool_calls"' not in bytes(found.messages):
-        return ()
-    from richter.trajectories import steps_of_messages
-
-    tokens: dict[str, int] = {}
-    seconds: dict[str, float] = {}
-    for event in _events(found.events):
-        message = event.output.choices[0].message if event.output and event.output.choices else None
-        key = str(event.id if event.event == "tool" else log.mapping(message).get("id"))
-        if event.working_time is not None:
-            seconds[key] = event.working_time
-        usage = event.output.usage if event.output else None
-        if usage is not None and usage.output_tokens is not None:
-            tokens[key] = usage.output_tokens
-    return steps_of_messages(decode(found.messages, list[Any]), text=text, tokens=tokens, seconds=seconds)
-
-
-def _events(raw: msgspec.Raw) -> list[_Event]:
-    """The calls of models and tools among the events; none where events have another form."""
-    try:
-        return [e for e in decode(raw, list[_Event]) if e.event in ("model", "tool")] if bytes(raw) else []
-    except Unreadable:
-        return []
+        return None, None
+    messages = [m for m in decode(found.messages, list[Any]) if isinstance(m, Mapping)]
+    own = [m for m in messages if m.get("role") == "assistant"]
+    written = sum(bool(log.flat_text(m.get("content"))) or not m.get("tool_calls") for m in own)
+    calls = sum(len(given) for m in own if isinstance(given := m.get("tool_calls"), list))
+    return written + calls, sum(bool(m.get("error")) for m in messages if m.get("role") == "tool")
 
 
 def _sample_error(found: _InspectSample) -> object:

@@ -90,8 +90,6 @@ class _Contents:
 def _read_source(source: str | Path, contents: _Contents, options: LogOptions) -> None:
     """Add the logs of a file or folder to the contents."""
     name, path = named_source(source)
-    if not isinstance(path, Path):
-        raise InputError(f"{path} is a run, not a log.", remedy="Give the files that another tool wrote.")
     files, n_empty = _files(path)
     contents.not_logs += n_empty
     for file in files:
@@ -197,6 +195,9 @@ def _assemble(contents: _Contents, options: LogOptions) -> Logs:
         if not sample.error:
             _grade(row, options, readings[k])
         rows.append(row)
+    if any(row.sample.steps for row in rows):  # beside agents' runs an answer without a call is one step
+        for row in rows:
+            row.sample.steps, row.sample.failed_calls = row.sample.steps or 1, row.sample.failed_calls or 0
     conditions = {names[k, s.setup]: s.setup for k, s in samples}
     return Logs(readings=tuple(readings), conditions=conditions, items=items, rows=rows, not_logs=contents.not_logs)
 

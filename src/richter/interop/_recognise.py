@@ -11,7 +11,6 @@ import msgspec
 from richter.errors import InputError
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
-from richter.interop._garak import read_garak
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
@@ -30,7 +29,6 @@ from richter.interop._safe import (
     refuse_unsafe,
 )
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
-from richter.store import Place
 
 __all__ = ["ToolTable", "is_log", "tool_table"]
 
@@ -109,25 +107,6 @@ def _is_braintrust(seen: Look) -> bool:
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
-def _has_steps(seen: Look) -> bool:
-    """Whether the first record is a run with its steps: a list of objects."""
-    return seen.shape in ("lines", "array", "object") and bytes(seen.names.get("steps") or b"").lstrip()[:1] == b"["
-
-
-def read_step_runs(path: Path, reading: Reading) -> Iterator[Sample]:
-    """The samples of runs with steps; their reader loads where there are some."""
-    from richter.interop._step_lines import read_step_runs as read
-
-    return read(path, reading)
-
-
-def read_otel_spans(path: Path, reading: Reading) -> Iterator[Sample]:
-    """The samples of OpenTelemetry's traces; their reader loads where there are some."""
-    from richter.interop._otel_spans import read_otel_spans as read
-
-    return read(path, reading)
-
-
 def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
     """No sample: a validation result lists the rows that failed, and no others."""
     raise InputError(
@@ -138,13 +117,6 @@ def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
 
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
-    Format(name="runs with steps", shapes=_RECORDS, matches=_has_steps, read=read_step_runs),
-    Format(
-        name="OpenTelemetry traces",
-        shapes=_RECORDS,
-        matches=lambda seen: bool(seen.names.keys() & {"resourceSpans", "resource_spans"}),
-        read=read_otel_spans,
-    ),
     Format(
         name="Inspect log",
         shapes=("archive",),
@@ -205,12 +177,6 @@ FORMATS: tuple[Format, ...] = (
         read=read_openai_evals,
     ),
     Format(
-        name="garak report",
-        shapes=("lines",),
-        matches=lambda seen: bytes(seen.names.get("entry_type", b"")) == b'"start_run setup"',
-        read=read_garak,
-    ),
-    Format(
         name="Great Expectations result",
         shapes=("object",),
         matches=_has("success", "expectation_config", "result"),
@@ -225,7 +191,7 @@ FORMATS: tuple[Format, ...] = (
 def recognise(path: Path) -> Format | None:
     """The format of a file, or None if it is none of those known."""
     seen = look(path)
-    if {"item", "condition"} <= seen.names.keys() and not _has_steps(seen):  # one of our own tables
+    if {"item", "condition"} <= seen.names.keys():  # one of our own tables
         return None
     return next((f for f in FORMATS if seen.shape in f.shapes and f.matches(seen)), None)
 
@@ -297,9 +263,9 @@ def _json_look(path: Path) -> Look | None:
     return Look(path=path, shape="array", names=record)
 
 
-def is_log(path: Place) -> bool:
+def is_log(path: Path) -> bool:
     """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
+    return path.is_file() and recognise(path) is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,10 +308,6 @@ TOOL_TABLES = (
         grades={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
     ),
     ToolTable(name="MLflow", has=("inputs", "outputs"), places={"item": ("inputs",), "score": (".*/score",)}),
-    ToolTable(
-        name="MLflow traces", has=("trace_id", "request", "response", "assessments"),
-        places={"item": ("request",), "score": ("(?!expected|guidelines).*/value",)},
-    ),
     ToolTable(
         name="Pydantic Evals", has=("cases.name", "cases.inputs"),
         places={"item": (r"cases\.name",), "score": (r"cases\.assertions\..*\.value", r"cases\.scores\..*\.value")},

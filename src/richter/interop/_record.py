@@ -5,13 +5,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from richter.interop._safe import Unreadable
 from richter.records import Result
-
-if TYPE_CHECKING:
-    from richter.trajectories import Step
 
 DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
 _WORDS = {
@@ -39,7 +36,7 @@ class Sample:
 
     `scores` are each scorer's numbers and `votes` single judges' within a scorer (named `scorer/judge`), both as the
     log has them and None where the answer was not scored. `confidences` are in [0, 1], by what they were read from.
-    `steps` are those of an agent's run.
+    `steps` counts the messages and calls of an agent's run, `failed_calls` those calls that failed.
     """
 
     item: str
@@ -62,7 +59,8 @@ class Sample:
     latency_s: float | None = None
     finish: str = ""
     error: str = ""
-    steps: "tuple[Step, ...]" = ()
+    steps: int | None = None
+    failed_calls: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

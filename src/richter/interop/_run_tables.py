@@ -1,8 +1,5 @@
 """A run's records as one table per kind, for other tools."""
 
-import dataclasses
-import io
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,12 +8,10 @@ from typing import Any
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop._croissant import About, DataFile, hub_header, write_dataset
-from richter.records import SAMPLE_NOTE, printable
+from richter.records import SAMPLE_NOTE
 from richter.store import Ledger, replace_file
-from richter.trajectories import Step
 
-__all__ = ["EXPORTS", "STEPS", "export_dataset", "export_table", "steps_frame"]
+__all__ = ["EXPORTS", "export_table"]
 
 # a spreadsheet may run a cell that begins so, space and what is invisible before it aside
 _FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
@@ -90,30 +85,10 @@ def _grades(ledger: Ledger) -> pl.DataFrame:
     return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
 
 
-def _step_ratings(ledger: Ledger) -> pl.DataFrame:
-    kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "step": pl.Int64, "rater": pl.String,
-             "kind": pl.String, "severity": pl.Float64, "mechanism": pl.String, "reason": pl.String}  # fmt: skip
-    return pl.DataFrame(_columns_of(ledger.step_ratings(), kinds), schema_overrides=kinds)
-
-
 def _confidences(ledger: Ledger) -> pl.DataFrame:
     found = ledger.confidences()
     kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "source": pl.String, "value": pl.Float64}
     return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
-
-
-STEPS: dict[str, type[pl.DataType]] = {
-    "item": pl.String, "condition": pl.String, "draw": pl.Int64, "place": pl.Int64, "role": pl.String,
-    "tool": pl.String, "arguments": pl.String, "result": pl.String, "tokens": pl.Int64, "seconds": pl.Float64,
-    "error": pl.String,
-}  # fmt: skip
-_fields = operator.attrgetter(*(f.name for f in dataclasses.fields(Step)))
-
-
-def steps_frame(runs: Iterable[tuple[str, str, int, Iterable[Step]]]) -> pl.DataFrame:
-    """A row for every step of these runs, its place in the run from 1."""
-    rows = [(*key, place, *_fields(step)) for *key, steps in runs for place, step in enumerate(steps, 1)]
-    return pl.DataFrame(rows, schema=STEPS, orient="row")
 
 
 # what `richter export` can write: a name and how to make the table from a ledger
@@ -123,8 +98,6 @@ EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {
     "grades": _grades,
     "items": _items,
     "ratings": _ratings,
-    "step_ratings": _step_ratings,
-    "steps": lambda ledger: steps_frame(ledger.trajectories()),
 }
 
 
@@ -163,58 +136,3 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
         .alias(name)
         for name in texts
     )
-
-
-def export_dataset(
-    ledger: Ledger,
-    answers: pl.DataFrame,
-    folder: str | Path,
-    *,
-    name: str,
-    license_name: str = "",
-    creator: str = "",
-    force: bool = False,
-) -> dict[str, int]:
-    """Write the answers given and a run's other tables in the Hub's layout, Croissant beside them; rows by table."""
-    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())} | {"answers": answers}
-    frames = {table: frame for table, frame in frames.items() if not frame.is_empty()}
-    files = [
-        DataFile(
-            path=f"data/{table}.parquet",
-            content=_parquet(frame),
-            description=f"The run's {table}.",
-            columns={column: _kind(column, kind) for column, kind in frame.schema.items()},
-        )
-        for table, frame in frames.items()
-    ]
-    if not files:
-        raise InputError("The run holds nothing to export.", remedy="Run `richter audit --only ask` first.")
-    counts = ", ".join(f"{frame.height:,} {table}" for table, frame in frames.items())
-    about = About(
-        name=name,
-        description=f"Records of an audit of language models: {counts}.",
-        licenses=(license_name,) if license_name else (),
-        creator=creator,
-        keywords=("language models", "evaluation", "error severity"),
-    )
-    header = {
-        "pretty_name": name,
-        **({"license": license_name.lower()} if license_name else {}),
-        "tags": list(about.keywords),
-        "configs": [{"config_name": t, "data_files": [{"split": "test", "path": f"data/{t}.parquet"}]} for t in frames],
-    }
-    body = f"# {printable(name, limit=200)}\n\n{about.description}\n\nAnswers are what models wrote: untrusted text.\n"
-    write_dataset(folder, about, files, hub_header(header) + body, force=force)
-    return {table: frame.height for table, frame in frames.items()}
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    sink = io.BytesIO()
-    frame.write_parquet(sink)
-    return sink.getvalue()
-
-
-def _kind(column: str, kind: pl.DataType) -> tuple[str, str, bool]:
-    inner = kind.inner if isinstance(kind, pl.List) else kind
-    name = "Integer" if inner.is_integer() else "Float" if inner.is_numeric() else "Text"
-    return ("Boolean" if inner == pl.Boolean else name, column.replace("_", " "), isinstance(kind, pl.List))

@@ -34,7 +34,7 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._plan_tail import tail_plan as tail_plan_of
-from richter.claims import About, parse_margin
+from richter.claims import parse_margin
 from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import Source, is_frame, named_source, source_name
@@ -42,7 +42,7 @@ from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import CalibrationResult, Claims, Comparison, GateResult, SeverityResult
 from richter.records import DEFAULT_LEVEL, Better, Claim, RatingKind, picture
 from richter.report import write_report
-from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.store import is_run, open_ledger
 from richter.tables import Dataset, ReadOptions, read_tables
 
 __all__ = ["Data", "Run", "open_run"]
@@ -65,18 +65,16 @@ def open_run(
     scorer: str | None = None,
     filter: str | None = None,  # noqa: A002 - the word of the command line
     pass_at: float | None = None,
-    irreversible: Sequence[str] | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> "Run":
     """Open data, to put several questions to them: each is read once.
 
-    Data are paths of tables, other tools' logs or runs (or postgresql://...), polars or pandas frames, or a mapping of
+    Data are paths of tables, other tools' logs or runs, polars or pandas frames, or a mapping of
     names to any of these or to arrays of scores. The options say what a table leaves open: `map` names the column of a
     field (`{"score": "quality"}`), `scale` the range of a score, `better` which end of it is good, `grade` what a word
     counts as, `wide` the columns that are conditions, `as_severity` the scores that are right and worst, `ratings`
-    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right,
-    `irreversible` the tools of agents whose calls cannot be undone.
+    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right.
     Where the reading was inferred, `ReadingProposed` has the `options` that confirm it; `confirm` goes on without.
 
     >>> import richter
@@ -87,7 +85,7 @@ def open_run(
     given: dict[str, Any] = {
         "map": map, "scale": scale, "better": better, "grade": grade, "as_severity": as_severity, "ratings": ratings,
         "scorer": scorer, "filter": filter, "pass_at": pass_at, "wide": None if wide is None else tuple(wide),
-        "irreversible": None if irreversible is None else tuple(irreversible), "confirm": confirm or None,
+        "confirm": confirm or None,
     }  # fmt: skip
     chosen = dataclasses.replace(options or ReadOptions(), **{k: v for k, v in given.items() if v is not None})
     if len(data) == 1 and isinstance(data[0], Run):
@@ -162,7 +160,7 @@ class Run:
 
     def __init__(self, *sources: Source, options: ReadOptions) -> None:
         self.sources, self.options = sources, options
-        self.place: Place | None = None
+        self.place: Path | None = None
         if not sources:
             raise InputError("No data are given.", remedy="Give a path, a frame, or a mapping of names to scores.")
         for source in sources:
@@ -172,7 +170,7 @@ class Run:
         """Refuse what cannot be read, before it is needed."""
         if is_frame(source):
             return
-        if not isinstance(source, str | Path | DatabaseRun):
+        if not isinstance(source, str | Path):
             remedy = "Give a path, or make a frame of it: polars.DataFrame(rows)."
             if hasattr(source, "__array__"):
                 remedy = (
@@ -180,7 +178,7 @@ class Run:
                 )
             raise InputError(f"A {type(source).__name__} is not a run, a file or a frame.", remedy=remedy)
         _, place = named_source(source)
-        if isinstance(place, Path) and not place.exists():
+        if not place.exists():
             raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
         if is_run(place):
             open_ledger(place).close()  # says now that it is no run
@@ -248,16 +246,11 @@ class Run:
         by: str | None = None,
         control: str | None = None,
         all_pairs: bool = False,
-        about: About = "new-items",
         missing: MissingPolicy = "both-ways",
-        adjust: bool = False,
-        suite: Mapping[str, float] | None = None,
-        chance: float | None = None,
         trust_ids: bool = False,
         trust_raters: bool = False,
         trust_labels: bool = False,
         unpaired: bool = False,
-        family: Literal["measures", "page"] = "measures",
         tail_plan: str | Path | None = None,
         tried: int = 1,
         min_shared: float = 0.5,
@@ -281,16 +274,11 @@ class Run:
             by=by,
             control=control,
             all_pairs=all_pairs,
-            about=about,
             missing=missing,
-            adjust=adjust,
-            suite=suite,
-            chance=chance,
             trust_ids=trust_ids,
             trust_raters=trust_raters,
             trust_labels=trust_labels,
             unpaired=unpaired,
-            one_family=family == "page",
             tail_plan=None if tail_plan is None else tail_plan_of(read_plan(tail_plan, kind="tail")),
             tried=tried,
             min_shared=min_shared,

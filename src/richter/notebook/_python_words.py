@@ -22,20 +22,19 @@ T = TypeVar("T")
 Kind = Literal["flag", "number", "text", "word", "range", "list", "pair", "grade", "margin", "numbers"]
 # an option of the command line -> what its value is; its keyword in Python is spelled alike, but with _
 OPTIONS: Mapping[str, Kind] = {
-    **dict.fromkeys(("unpaired", "trust-ids", "trust-raters", "trust-labels", "trust-reading", "accept-judge", "adjust",
+    **dict.fromkeys(("unpaired", "trust-ids", "trust-raters", "trust-labels", "trust-reading", "accept-judge",
                      "yes", "require-locked"), "flag"),
-    **dict.fromkeys(("tried", "level", "chance", "min-shared", "pass-at", "seed", "discordance", "phi", "pairs",
+    **dict.fromkeys(("tried", "level", "min-shared", "pass-at", "seed", "discordance", "phi", "pairs",
                      "cluster-size", "intraclass", "power", "bins", "q"), "number"),
     **dict.fromkeys(("on", "control", "by", "scorer", "filter", "tail-plan", "plan", "date", "condition"),
                     "text"),
-    **dict.fromkeys(("missing", "better", "ratings", "about", "family"), "word"),
+    **dict.fromkeys(("missing", "better", "ratings"), "word"),
     **dict.fromkeys(("scale", "as-severity"), "range"),
     "map": "pair", "grade": "grade", "wide": "list", "margin": "margin", "accuracy": "numbers",
 }  # fmt: skip
 # where Python has another word
 KEYWORDS = {"yes": "confirm", "json": "to_json()", "save-reading": "options=proposal.options"}
-WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule", "new-items", "these-items",
-         "new-runs", "measures", "page")  # fmt: skip
+WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule")
 READING = (
     "map",
     "scale",

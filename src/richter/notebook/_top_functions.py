@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from richter.audit import GapSize, PilotSize, check_expectations, size_from_expectation, size_from_pilot
-from richter.claims import About
 from richter.evidence import MissingPolicy, Policy
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
@@ -39,13 +37,8 @@ def compare(
     margin: Margin = None,
     by: str | None = None,
     control: str | None = None,
-    about: About = "new-items",
     missing: MissingPolicy = "both-ways",
     unpaired: bool = False,
-    adjust: bool = False,
-    suite: Mapping[str, float] | None = None,
-    chance: float | None = None,
-    family: Literal["measures", "page"] = "measures",
     tried: int = 1,
     min_shared: float = 0.5,
     trust_ids: bool = False,
@@ -69,10 +62,10 @@ def compare(
     difference that would matter (0.02 or "2pt"), `on` the main measure, `by` a column to look into (the test between
     its subgroups is in `subgroups[0].p`), `control` the one
     that all others are compared with, `unpaired` that each has questions of its own, `missing` what missing grades
-    mean, `tried` how many attempts the shown one is the best of, `adjust` to take out how hard questions are, `suite`
-    weights of benchmarks. p-values are two-sided; `p_adjusted` and intervals allow for all pairs of a measure (Holm),
-    so that intervals of several pairs have levels above 95%. Grouped questions have a column `group` (`map={"group":
-    "passage"}`). The options from `map` on say how data are read, as in `richter.open`.
+    mean, `tried` how many attempts the shown one is the best of. p-values are two-sided; `p_adjusted` and intervals
+    allow for all pairs of a measure (Holm), so that intervals of several pairs have levels above 95%. Grouped questions
+    have a column `group` (`map={"group": "passage"}`). The options from `map` on say how data are read, as in
+    `richter.open`.
 
     >>> import richter
     >>> result = richter.compare({"old": [1, 0, 1, 0] * 50, "new": [1, 1, 1, 0] * 50})
@@ -81,8 +74,8 @@ def compare(
     """
     run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     return run.compare(
-        *conditions, on=on, margin=margin, by=by, control=control, about=about, missing=missing, unpaired=unpaired,
-        adjust=adjust, suite=suite, chance=chance, family=family, tried=tried, min_shared=min_shared,
+        *conditions, on=on, margin=margin, by=by, control=control, missing=missing, unpaired=unpaired,
+        tried=tried, min_shared=min_shared,
         trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, tail_plan=tail_plan, level=level,
         n_resamples=n_resamples, seed=seed,
     )  # fmt: skip

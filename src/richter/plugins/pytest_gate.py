@@ -92,14 +92,10 @@ def _check(
 
 
 def _place_path(source: Any, root: Path) -> Any:
-    """A path, bare or after `NAME=`, from the root folder; a frame, and a run in a database, as it is."""
-    from richter.store import is_database
-
-    if not isinstance(source, str | Path) or is_database(source):
+    """A path, bare or after `NAME=`, from the root folder; a frame as it is."""
+    if not isinstance(source, str | Path):
         return source
     name, equals, path = str(source).partition("=")
-    if equals and is_database(path):
-        return source
     if equals and not (root / str(source)).exists():
         return f"{name}={root / path}"
     return str(root / source)

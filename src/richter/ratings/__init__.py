@@ -13,6 +13,5 @@ if TYPE_CHECKING:
     from richter.ratings._rubric import *
     from richter.ratings._sample import *
     from richter.ratings._self_judging import *
-    from richter.ratings._step_agreement import *
 
 lazy(__name__)

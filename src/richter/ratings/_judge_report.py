@@ -273,7 +273,6 @@ class JudgeReport(Result):
     screening: dict[str, stats.Screening | Undefined]  # per judge, and "panel" for their mean
     overcall: dict[str, stats.Share | Undefined]
     overcall_by_condition: dict[str, stats.Share | Undefined]
-    effective: stats.EffectiveJudges | Undefined
     leniency: stats.Leniency | Undefined
     leave_one_out: tuple[stats.LeaveOneOut, ...] | Undefined
     missing: dict[str, stats.Share]
@@ -309,7 +308,7 @@ def judge_report(
     level: float = DEFAULT_LEVEL,
     rng: np.random.Generator,
 ) -> JudgeReport:
-    """Bias, overcall, sensitivity and PPV of each judge and of their mean; effective judges; leniency; missing scores.
+    """Bias, overcall, sensitivity and PPV of each judge and of their mean; leniency; missing scores.
 
     `strata` are those in which the reference's answers were drawn: with them figures are weighted back to all judged
     answers. Without a reference, what needs one is undefined and says so: judges that agree with each other may share
@@ -344,9 +343,6 @@ def judge_report(
         },
         overcall={name: overcalled(snapped if name == "panel" else column) for name, column in columns.items()},
         overcall_by_condition={c: overcalled(snapped, of == c) for c in missing},
-        effective=none
-        if reference is None
-        else _try(stats.effective_judges, judges.values, truth, level=level, rng=rng),
         leniency=_try(leniency, judges.values, level=level),
         leave_one_out=_try(stats.leave_one_judge_out, judges.values),
         missing=missing,

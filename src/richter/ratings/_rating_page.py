@@ -18,8 +18,6 @@ from richter.ratings._rubric import GRID, check_mechanism, check_severity, rubri
 from richter.ratings._sample import Key, Sample
 from richter.records import Answer, Item, Rating, printable
 from richter.store import Ledger
-from richter.trajectories import Step
-from richter.words._agent_words import describe_step
 from richter.words._label_texts import ClaimStanding, describe_label_effect, describe_standing
 
 __all__ = ["RatingPage"]
@@ -72,11 +70,6 @@ class RatingPage:
             ("GET", "api/disagreements"): lambda _: self.disagreements(),
             ("POST", "api/settle"): self.settle,
         }
-        self.steps: Mapping[Key, Sequence[Step]] = {(i, c, d): s for i, c, d, s in ledger.trajectories() if len(s) > 1}
-        self.labels: dict[Key, dict[int, float]] = {}  # this rater's, of steps
-        for r in ledger.step_ratings():
-            if r.rater == rater and r.severity:
-                self.labels.setdefault((r.item, r.condition, r.draw), {})[r.step] = r.severity
         self.rated = {(r.item, r.condition, r.draw): r for r in ledger.ratings(kind="human") if r.rater == rater}
 
     # ---- the rating itself ---------------------------------------------------------------------------------------
@@ -125,11 +118,6 @@ class RatingPage:
             "answer": self.answers[key].text,
             "severity": before.severity if before else None,
             "mechanism": before.mechanism if before else "",
-            "steps": [
-                [describe_step(s.role, s.tool, error=s.error), s.arguments, s.error or s.result]
-                for s in self.steps.get(key, ())
-            ],
-            "labels": self.labels.get(key, {}),
         }
 
     def is_finished(self) -> bool:
@@ -262,15 +250,7 @@ class RatingPage:
             started_at=_moment(started),
             ended_at=time.time(),
         )
-        steps = body.get("steps") or {}
-        known = len(self.steps.get((item, condition, draw), ()))
-        if not isinstance(steps, Mapping) or not all(_is_step_label(k, v, known) for k, v in steps.items()):
-            raise InputError("A step's label is not one of the levels.", remedy="Load the page again.")
         self._save(rating)
-        if known:  # every step has a row: a label that is taken back becomes 0
-            given = {int(step): float(level) for step, level in steps.items()}
-            self.labels[item, condition, draw] = given
-            self.ledger.add_step_ratings([rating.of_step(k, given.get(k, 0.0)) for k in range(1, known + 1)])
         self._again = None
         return self.state()
 
@@ -316,12 +296,6 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
     if not isinstance(body, dict):
         raise InputError("The request is not a JSON object.")
     return body
-
-
-def _is_step_label(step: object, level: object, known: int) -> bool:
-    """Whether a step of a run and its severity are such."""
-    is_step = isinstance(step, str) and step.isdecimal() and len(step) < 6 and 1 <= int(step) <= known
-    return is_step and not isinstance(level, bool) and isinstance(level, int | float) and level in GRID
 
 
 def _moment(value: object) -> float | None:

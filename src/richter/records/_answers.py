@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from richter.records._plain import Result
 
 __all__ = [
-    "DECISIVE",
+    "LOST_END",
     "OPTIONS_SHARE_SOURCE",
     "OPTIONS_SOURCE",
     "SAMPLE_NOTE",
@@ -21,7 +21,6 @@ __all__ = [
     "Item",
     "Rating",
     "RatingKind",
-    "StepRating",
     "Style",
     "call_key",
 ]
@@ -29,6 +28,7 @@ __all__ = [
 OPTIONS_SOURCE = "options"  # confidences that are the chosen option's share of the options' probability
 OPTIONS_SHARE_SOURCE = "options: share of mass"  # beside them: the share of all probability that the options have
 RatingKind = Literal["human", "judge", "rule"]
+LOST_END = "lost end"  # the kind of the note that records of a run are missing, or may be
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 
@@ -143,9 +143,6 @@ class Answer:
         return self.finish in ("length", "max_tokens", "model_length")
 
 
-DECISIVE = 2.0  # the severity from which a step that a rater found wrong is a decisive error
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
     """One rater's severity (0..4 in half steps) for one answer; None where the rater failed to give one."""
@@ -160,20 +157,6 @@ class Rating:
     reason: str = ""
     started_at: float | None = None
     ended_at: float | None = None
-
-    def of_step(self, step: int, severity: float, mechanism: str = "") -> "StepRating":
-        """The same rater's rating of one step of the run that ends in this answer."""
-        return StepRating(
-            item=self.item, condition=self.condition, draw=self.draw, rater=self.rater, kind=self.kind, step=step,
-            severity=severity, mechanism=mechanism,
-        )  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StepRating(Rating):
-    """One rater's severity for one step of an agent's run, counted from 1. A rater of a run gives 0 to the others."""
-
-    step: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ class Gate(Result):
 Better = Literal["higher", "lower"]
 
 DEFAULT_LEVEL = 0.95  # the confidence level of every command and function that is told no other
-Unit = Literal["item", "group", "run", "draw"]
+Unit = Literal["item", "group", "run"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +102,6 @@ class Family:
     method: str
     size: int
     name: str = ""
-
-
-TRADES = "holm of the larger p"  # the method of claims that a quality is kept at a lower cost
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,11 +266,6 @@ class Claim(Result):
     def decided(self) -> bool:
         """Whether the data show it, or its opposite."""
         return self.verdict in (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT)
-
-    @property
-    def is_trade(self) -> bool:
-        """Whether it says that a quality is kept at a lower cost; its numbers are those of the quality."""
-        return self.family is not None and self.family.method == TRADES
 
     @property
     def exploratory(self) -> bool:

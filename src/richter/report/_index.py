@@ -20,7 +20,6 @@ from richter.report._side_by_side import (
     read_run_tables,
     shown_names,
 )
-from richter.report._timelines import RunFrames, attach_runs, run_frames
 from richter.report._visible_text import visible
 from richter.store import RunLike, open_ledger
 from richter.tables import Dataset
@@ -71,12 +70,10 @@ class EvidenceIndex:
             "judged": judged,
             **{n: getattr(tables, n).filter(pl.col("draw") == 0) for n in ("ratings", "scores")},
         }
-        runs = run_frames(tables)
-        self._has_runs = runs is not None
-        for name, frame in {**frames, **(runs._asdict() if runs else {})}.items():
+        for name, frame in frames.items():
             frame.write_parquet(self._file(name))
         none = {n: getattr(tables, n).clear() for n in ("answers", "ratings", "scores")}
-        self._tables = dataclasses.replace(tables, **none, items={}, asked={}, steps=None, faults=None)
+        self._tables = dataclasses.replace(tables, **none, items={}, asked={})
         numbers = judged.select(pl.col("item").unique(maintain_order=True)).with_row_index("n")
         with sqlite3.connect(self.path) as db:
             db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + TABLES)
@@ -96,12 +93,7 @@ class EvidenceIndex:
             for name in ("judged", "ratings", "scores")
         )
         own = dataclasses.replace(self._tables, ratings=ratings, scores=scores, items={i.id: i for i in items})
-        rows = answer_rows(own, judged, ids)
-        if self._has_runs:
-            frames = (pl.scan_parquet(self._file(n), glob=False).filter(pl.col("item").is_in(ids)).collect()
-                      for n in RunFrames._fields)  # fmt: skip
-            attach_runs(rows, ids, self._tables.conditions, RunFrames(*frames))
-        return rows
+        return answer_rows(own, judged, ids)
 
     def find(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """The items that a query names: how many of each kind, and one page of them, what matters most first.
@@ -194,10 +186,7 @@ def first_items(run: RunLike, asked: Mapping[str, str]) -> dict[str, Any]:
     rows = []
     for one, tables in zip(ids, read_item_tables(run, ids), strict=True):
         if len(tables.conditions) == len(names):
-            own = answer_rows(tables, judged_answers(tables), [one])
-            if (frames := run_frames(tables)) is not None:
-                attach_runs(own, [one], tables.conditions, frames)
-            rows += own
+            rows += answer_rows(tables, judged_answers(tables), [one])
     first, second = _pair(names, asked)
     state = {"first": first, "second": second, "show": ""}
     return {"total": total, "counts": dict.fromkeys(SHOWS, 0), "conditions": names, "rows": rows, "state": state}

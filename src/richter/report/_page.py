@@ -28,7 +28,6 @@ from richter.report._run_summary import summary_of
 from richter.report._side_by_side import MOST_ITEMS, Evidence, read_evidence
 from richter.report._svg import panel_svg, shape_svg
 from richter.report._terms import POPOVERS, with_terms
-from richter.report._timelines import example_items, faults_section
 from richter.report._tokens import tokens_css
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
@@ -90,9 +89,9 @@ def render_report(
     a page without questions, references, answers and reasons. A stored document alone has none (`run` is None).
     """
     drawn = figures(document)
-    evidence = read_evidence(run, pair=lead_pair(document), first=example_items(document), redact=redact)
+    evidence = read_evidence(run, pair=lead_pair(document), redact=redact)
     css = Markup(tokens_css() + _part("report.css"))  # noqa: S704 (packaged text)
-    scripts = [_script(_part(part)) for part in ("timeline.js", "evidence.js", "report.js")]
+    scripts = [_script(_part(part)) for part in ("evidence.js", "report.js")]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     claims = document.get("claims") or []
     methods = document.get("methods") or {}
@@ -140,7 +139,6 @@ def render_report(
             "shown": evidence.shown,
             "packed": evidence.packed,
         },
-        went_wrong=faults_section(document, redact=redact),
         history=history_section(document.get("history")),
         methods=method_rows(document),
         plan_fields=_plan_fields(plan),

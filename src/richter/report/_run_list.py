@@ -8,7 +8,7 @@ import msgspec
 from richter.errors import RichterError
 from richter.report._run_summary import RunSummary, page_summary
 from richter.report._visible_text import visible
-from richter.store import LEDGER_NAME, ensure_inside, is_locked, open_ledger, run_place
+from richter.store import LEDGER_NAME, ensure_inside, is_locked, open_ledger
 
 __all__ = ["RunRows", "run_row", "unread_row"]
 
@@ -17,7 +17,7 @@ MAX_NAMES = 12  # models that a line names
 
 
 class RunRows:
-    """The lines of runs in folders: each is read anew when a file of its run has changed, and else remembered."""
+    """The lines of runs: each is read anew when a file of its run has changed, and else remembered."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, dict[str, Any]]] = {}
@@ -37,10 +37,9 @@ class RunRows:
 def _files_state(run: str) -> object:
     """What changes when the line of a run does; None where only the run itself can say."""
     try:
-        place = run_place(run)
-        if not isinstance(place, Path) or is_locked(place):
+        if is_locked(Path(run)):
             return None
-        return [(s.st_mtime_ns, s.st_size) for name in FILES if (s := _stat(place / name)) is not None]
+        return [(s.st_mtime_ns, s.st_size) for name in FILES if (s := _stat(Path(run) / name)) is not None]
     except (OSError, RichterError):
         return None
 
@@ -51,23 +50,21 @@ def _stat(path: Path) -> Any:
 
 def unread_row(number: int, run: str) -> dict[str, Any]:
     """The line of a run that nobody has read yet."""
-    return {"run": number, "name": visible(Path(run.rpartition("#")[2]).name), "unread": True}
+    return {"run": number, "name": visible(Path(run).name), "unread": True}
 
 
 def run_row(number: int, run: str) -> dict[str, Any]:
     """One line of the list. A run that cannot be read says why and does not hide the others."""
-    row: dict[str, Any] = {"run": number, "name": Path(run.rpartition("#")[2]).name}
+    row: dict[str, Any] = {"run": number, "name": visible(Path(run).name)}
     try:
-        place = run_place(run)
-        row["name"] = visible(place.name)
-        with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
+        with open_ledger(run, checked=False) as ledger:  # what reads all of it looks for damage
             items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
             writing = ledger.being_written()
             names = [c.name for c in ledger.conditions()]
-        page = place / "report.html" if isinstance(place, Path) else None
-        found = page is not None and page.is_file()
-        summary = page_summary(ensure_inside(page, page.parent)) if page is not None and found else RunSummary()
-        is_stale = bool(found and page and times and summary.answer and page.stat().st_mtime < times[1])
+        page = Path(run) / "report.html"
+        found = page.is_file()
+        summary = page_summary(ensure_inside(page, page.parent)) if found else RunSummary()
+        is_stale = bool(found and times and summary.answer and page.stat().st_mtime < times[1])
     except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
         return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}
     answered_and_failed = [counts.get(name, (0, 0)) for name in names]

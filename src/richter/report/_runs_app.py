@@ -25,18 +25,9 @@ from richter.report._page import render_report
 from richter.report._run_list import RunRows, unread_row
 from richter.report._run_summary import summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables
-from richter.report._timelines import runs_of_item
 from richter.report._tokens import tokens_css
 from richter.report._visible_text import visible
-from richter.store import (
-    LEDGER_NAME,
-    DatabaseRun,
-    Ledger,
-    has_ledger,
-    open_ledger,
-    run_part,
-    run_place,
-)
+from richter.store import Ledger, is_run, open_ledger
 from richter.store import find_runs as find_runs_in
 from richter.tables import graded_answers, read_tables
 
@@ -47,7 +38,6 @@ FILES = {
     "/view.js": ("report/view/view.js", "text/javascript"),
     "/runs_table.js": ("report/view/runs_table.js", "text/javascript"),
     "/view.css": ("report/view/view.css", "text/css"),
-    "/timeline.js": ("report/page/timeline.js", "text/javascript"),
     "/evidence.js": ("report/page/evidence.js", "text/javascript"),
     "/report.css": ("report/page/report.css", "text/css"),
     "/app_frame.css": ("ratings/page/app_frame.css", "text/css"),
@@ -72,17 +62,13 @@ def find_runs(places: Sequence[str]) -> list[str]:
     """The runs at `places`: a run itself, or the runs in a folder; each once, in order."""
     found: dict[str, None] = {}
     for place in places:
-        folder = run_place(place)
-        if isinstance(folder, DatabaseRun):  # one run of it, or all
-            inside = [folder] if "#" in place else find_runs_in(folder)
-            found |= dict.fromkeys(f"{folder.url}#{run.name}" for run in inside)
-            continue
-        if (folder / LEDGER_NAME).exists():
+        folder = Path(place)
+        if is_run(folder):
             found[place] = None
             continue
         if not folder.is_dir():
             raise InputError(f"{place} is not a run or a folder of runs.", remedy="`richter run` shows what is here.")
-        found |= dict.fromkeys(str(path.parent) for path in sorted(folder.glob(f"*/{LEDGER_NAME}")))
+        found |= dict.fromkeys(map(str, find_runs_in(folder)))
     return list(found)
 
 
@@ -99,9 +85,8 @@ class RunsApp:
         *,
         measure: Callable[..., Mapping[str, Any]],
         rating: Callable[[Ledger, str], RatingPage],
-        archive: Callable[[str, Path], None],
     ) -> None:
-        self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
+        self.runs, self.measure, self.rating = list(runs), measure, rating
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
         self._list_rows = RunRows()
         self._reading: dict[int, asyncio.Task[dict[str, Any]]] = {}
@@ -234,7 +219,7 @@ class RunsApp:
             key = "\n".join(runs)
             known = self._documents.get(key)
             if known is None or known[0] != stamp:
-                named = runs if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                named = runs if len(runs) == 1 else [f"{Path(run).name}={run}" for run in runs]
                 known = self._documents[key] = (stamp, await _for_reader(request, lambda: self.measure(*named)))
             return known[1]
 
@@ -251,7 +236,7 @@ class RunsApp:
         async with self._rendering:
             known, key = self._pages, "\n".join(runs)
             if known is None or known[0] != key or known[1] is not document:
-                source = runs[0] if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                source = runs[0] if len(runs) == 1 else [f"{Path(run).name}={run}" for run in runs]
                 known = self._pages = (key, document, await _for_reader(request, lambda: _render(document, source)))
             return known[2]
 
@@ -263,17 +248,9 @@ class RunsApp:
             return _download(body, name, "application/json")
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
-        if name == "evidence.zip":
-            return _download(await _in_thread(self._archived, run), name, "application/zip")
         if stem in EXPORTS and f".{ending}" in TYPES:
             return _download(await _in_thread(_table, run, stem, ending), name, TYPES[f".{ending}"])
         raise web.HTTPNotFound(reason="There is no such export.")
-
-    def _archived(self, run: str) -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "evidence.zip"
-            self.archive(run, path)
-            return path.read_bytes()
 
     # ---- rating --------------------------------------------------------------------------------------------------
 
@@ -420,7 +397,6 @@ def _one_item(run: str, item_id: str) -> dict[str, Any]:
         raise web.HTTPNotFound(reason="The run has no such item.")
     ratings = tables.ratings.filter(pl.col("item") == item_id).to_dicts()
     answers = tables.rows.filter(pl.col("item") == item_id).to_dicts()
-    runs = runs_of_item(tables, item_id)
     return {
         "item": item.id,
         "name": visible(item.id),
@@ -429,7 +405,7 @@ def _one_item(run: str, item_id: str) -> dict[str, Any]:
         "aliases": [visible(a) for a in item.aliases],
         "domain": visible(item.domain),
         "tier": item.tier,
-        "answers": [_told(answer, ratings) | runs.get((answer["condition"], answer["draw"]), {}) for answer in answers],
+        "answers": [_told(answer, ratings) for answer in answers],
         "draws": _draws(run, item_id),
     }
 
@@ -459,8 +435,8 @@ def _told(answer: Mapping[str, Any], ratings: Sequence[Mapping[str, Any]]) -> di
 
 def _draws(run: str, item_id: str) -> list[dict[str, Any]]:
     """The repeated draws of an item, where the run has them as a part: answer texts with how often they came."""
-    part = run_part(run, "draws")
-    if not has_ledger(part):
+    part = Path(run) / "draws"
+    if not is_run(part):
         return []
     counts: dict[tuple[str, str], int] = defaultdict(int)
     with open_ledger(part, checked=False) as ledger:

@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from richter.records import Item, printable
-from richter.report._timelines import SHOWN_TEXT, attach_runs, run_frames
 from richter.report._visible_text import shorten
 from richter.store import RunLike, open_ledger
 from richter.tables import Dataset, most_rated, tables_of
@@ -52,11 +51,10 @@ def read_evidence(
     source: Dataset | RunLike | None,
     *,
     pair: Sequence[str] = (),
-    first: Sequence[str] = (),
     most_bytes: int = MOST_BYTES,
     redact: bool = False,
 ) -> Evidence:
-    """The items named `first`, those whose answers differ most in a pair, then between all, then the gravest.
+    """The items whose answers differ most in a pair, then between all, then the gravest.
 
     They are at most `MOST_ITEMS`.
 
@@ -78,8 +76,7 @@ def read_evidence(
         )
         .sort("apart_in_pair", "apart", "worst", descending=True, nulls_last=True, maintain_order=True)
     )
-    known = set(order["item"]) if first else set()
-    ids = [*dict.fromkeys([*(i for i in first if i in known), *order["item"].head(MOST_ITEMS)])][:MOST_ITEMS]
+    ids = order["item"].head(MOST_ITEMS).to_list()
     kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
     repeats = int(judged["repeats"].max() or 1)  # type: ignore[arg-type]
     wrong = int((judged["repeats"] - judged["right"]).sum() if repeats > 1 else judged["wrong"].sum() or 0)
@@ -258,9 +255,6 @@ def _scores_by_answer(tables: Dataset, items: Sequence[str]) -> dict[tuple[str, 
 
 def _table(tables: Dataset, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
     rows = answer_rows(tables, judged, ids, cut=cut, redact=redact)
-    frames = None if redact else run_frames(tables)
-    if frames is not None:
-        attach_runs(rows, ids, tables.conditions, frames, cut=min(cut, SHOWN_TEXT))
     n_items = judged["item"].n_unique()
     return {"conditions": shown_names(tables.conditions), "rows": rows, "n_items": n_items, "redacted": redact}
 

@@ -7,19 +7,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter._special import chdtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
-from richter.severity._severity_kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, find_root, wilson
+from richter.severity._severity_kernels import CODES, fit_fixed, fit_selected
+from richter.stats import Floats, Ints, wilson
 
 __all__ = [
     "DEFAULT",
     "PAPER",
     "PLANNED_M_MIN",
-    "TOP_DOWN",
     "BValue",
     "Recipe",
     "RowFits",
@@ -38,12 +36,10 @@ class RowFits(NamedTuple):
 
 CLAUSET_MIN_EVENTS = 100
 PLANNED_M_MIN = 1.5
-TOP_DOWN_FIRST_INDEX = 4  # the index of 2.5: from the top down the first tail has four levels
-TOP_DOWN_MAX_Z = 1.645
 TOLERANCE = 0.05
 B_PER_LOG_Q = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
 
-Estimator = Literal["truncated", "censored", "exact", "aki"]
+Estimator = Literal["truncated", "aki"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +51,7 @@ class Recipe:
     """
 
     estimator: Estimator = "truncated"
-    m_min: float | Literal["top", "ks", "clauset"] = PLANNED_M_MIN
+    m_min: float | Literal["ks", "clauset"] = PLANNED_M_MIN
     min_events: int = 30
     min_bins: int = 4
     reselect: bool = True
@@ -65,8 +61,8 @@ class Recipe:
         if self.estimator not in CODES:
             raise InputError(f"estimator={self.estimator!r} is not known.", remedy=f"Use one of {', '.join(CODES)}.")
         if isinstance(self.m_min, str):
-            if self.m_min not in ("top", "ks", "clauset"):
-                raise InputError(f"m_min={self.m_min!r} is not known.", remedy="Use 'top', 'ks', 'clauset' or a level.")
+            if self.m_min not in ("ks", "clauset"):
+                raise InputError(f"m_min={self.m_min!r} is not known.", remedy="Use 'ks', 'clauset' or a level.")
         elif level_index(self.m_min) == len(POSITIVE):
             raise InputError("m_min=4 leaves one level, on which no slope is defined.", remedy="Use 3.5 or less.")
         if self.min_events < 2 or self.min_bins < 1:
@@ -77,7 +73,6 @@ class Recipe:
 
 
 DEFAULT = Recipe()
-TOP_DOWN = Recipe(m_min="top")
 PAPER = Recipe(estimator="aki", m_min="ks", min_bins=1, reselect=False)
 
 
@@ -85,7 +80,7 @@ PAPER = Recipe(estimator="aki", m_min="ks", min_bins=1, reselect=False)
 class BValue(Shown):
     """A slope with its interval, the levels it speaks of, and how far the errors there are from the law.
 
-    `b_by_estimator` gives all four estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
+    `b_by_estimator` gives both estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
     chose each level; `undefined` the share in which no level qualified. `misfit` is the largest gap between the
     distribution functions of errors and law from `m_min` up, `misfit_limit` its upper confidence limit; `adequate`:
     that limit is within the recipe's tolerance. A slope that is not adequate describes nothing.
@@ -115,7 +110,7 @@ def estimate_b(
     severity: ArrayLike,
     *,
     estimator: Estimator = "truncated",
-    m_min: float | Literal["top", "ks", "clauset"] = PLANNED_M_MIN,
+    m_min: float | Literal["ks", "clauset"] = PLANNED_M_MIN,
     min_events: int = 30,
     min_bins: int = 4,
     reselect: bool = True,
@@ -126,28 +121,23 @@ def estimate_b(
 ) -> BValue:
     """The slope b in log10 N(M >= m) = a - b (m - m_min) of scores 0..4, zeros (correct answers) included.
 
-    On the grid the law gives a level probability proportional to q^j, j steps above m_min, q = 10^(-b delta). With n
-    errors at or above m_min, S = sum of their steps and c of them at 4.0:
+    On the grid the law gives a level probability proportional to q^j, j steps above m_min, q = 10^(-b delta). Of the
+    errors at or above m_min:
 
     - `aki`: log10(e) / (mean - m_min + delta/2), section 2 of the paper. It takes the grid for a continuum without
       a ceiling: biased by -15% to +83% here.
-    - `exact` (Tinti and Mulargia): q = S / (S + n), exact on a grid without a ceiling.
     - `truncated` (default): maximum likelihood on the bounded grid; no bias where the law holds up to 4.0. b is
       negative where errors grow more frequent with severity.
-    - `censored`: 4.0 stands for "4 or worse", q = S / (S + n - c).
 
     A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
-    where the law holds from there. `"top"` starts at 2.5 with `min_events` errors (else at 2.0, if at least one
-    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at
-    most 1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at
-    a level with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of least
-    Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above and
-    `min_bins` levels to the top: with an excess of minor slips it starts too low; `"clauset"` the lowest level with
-    at least 100 errors at or above. The interval is the percentile bootstrap over errors; with `reselect` (default)
-    every resample chooses its own m_min, without it the choice is treated as known, and the interval is too narrow.
-    The gate on the law is on the size of its misfit, not on its significance, which many errors always have: the
-    upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
-    seen plus the quantile of the largest deviation of resamples from it, must be within `tolerance`.
+    where the law holds from there. `"ks"` is the paper's, the level of least Kolmogorov-Smirnov distance among those
+    below the largest observed one with `min_events` errors at or above and `min_bins` levels to the top: with an excess
+    of minor slips it starts too low; `"clauset"` the lowest level with at least 100 errors at or above. The interval is
+    the percentile bootstrap over errors; with `reselect` (default) every resample chooses its own m_min, without it the
+    choice is treated as known, and the interval is too narrow. The gate on the law is on the size of its misfit, not on
+    its significance, which many errors always have: the upper limit (at `level`) of the largest gap between the two
+    distribution functions from m_min up, the largest seen plus the quantile of the largest deviation of resamples from
+    it, must be within `tolerance`.
 
     `estimator="aki", m_min="ks", min_bins=1, reselect=False` is the paper. Raises `TooFewErrors` when no level
     qualifies: an undefined slope is never a number.
@@ -173,9 +163,7 @@ def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
     """b and the index of m_min for each row of positive counts; NaN and -1 where the recipe has no tail to use."""
     rows, code = np.ascontiguousarray(rows), CODES[recipe.estimator]
     if recipe.m_min == "ks":
-        log_q, chosen, _ = fit_selected(rows, code, recipe.min_events, recipe.min_bins)
-    elif recipe.m_min == "top":
-        log_q, chosen = fit_top_down(rows, code, recipe.min_events, TOP_DOWN_FIRST_INDEX, TOP_DOWN_MAX_Z)
+        log_q, chosen = fit_selected(rows, code, recipe.min_events, recipe.min_bins)
     else:
         start = 0 if recipe.m_min == "clauset" else level_index(recipe.m_min) - 1
         needed = CLAUSET_MIN_EVENTS if recipe.m_min == "clauset" else recipe.min_events
@@ -183,19 +171,6 @@ def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
         log_q = np.where(enough, fit_fixed(rows, start, code), np.nan)
         chosen = np.where(enough, start, -1)
     return RowFits(log_q * B_PER_LOG_Q, chosen)
-
-
-def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats:
-    """The fitted law's probability of each of the eight positive levels, 0 below index `start`."""
-    steps = np.arange(last - start + 1)
-    weights = np.exp(log_q * (steps if log_q <= 0 else steps - steps[-1]))
-    weights /= weights.sum()
-    if code == CENSORED:
-        weights = (1 - math.exp(log_q)) * np.exp(log_q * steps)
-        weights[-1] = math.exp(log_q * steps[-1])
-    law = np.zeros(8)
-    law[start : last + 1] = weights
-    return law
 
 
 def b_from_counts(
@@ -225,13 +200,9 @@ def b_from_counts(
     if len(defined) < n_resamples / 2:
         _refuse_one_level(counts, recipe)
     low, high = _percentiles(defined, level)
-    if recipe.m_min == "top" and recipe.estimator == "truncated":
-        levels = (start, start + 1) if _ends_at_too_few(positive, start, float(b)) else (start,)
-        ends = [x * B_PER_LOG_Q for k in levels for x in _likelihood_limits(positive[k:], level)]
-        low, high = min(low, *ends), max(high, *ends)
     frequency = np.bincount(picks[picks >= 0], minlength=8) / max(int((picks >= 0).sum()), 1)
     finite = defined[np.isfinite(defined)]
-    gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level, code=CODES[recipe.estimator])
+    gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level)
     return BValue(
         b=float(b),
         interval=Interval(low=low, high=high, level=level, method=_describe_method(recipe)),
@@ -284,7 +255,7 @@ def adequate_from(tolerance: float) -> int:
 
 
 def misfit(
-    positive: Floats, start: int, b: float, drawn: Floats, log_q: Floats, *, level: float, code: int
+    positive: Floats, start: int, b: float, drawn: Floats, log_q: Floats, *, level: float
 ) -> tuple[float, float]:
     """The largest gap between the distribution functions of errors and law from `start` up, and its upper limit.
 
@@ -292,8 +263,8 @@ def misfit(
     quantile of the largest deviation of the resamples' gaps from it: it holds at that level or above.
     """
     usable = np.isfinite(log_q)
-    seen = _distribution_gaps(positive[None, start:], np.array([b / B_PER_LOG_Q]), code)[0]
-    around = _distribution_gaps(drawn[usable, start:], log_q[usable], code)
+    seen = _distribution_gaps(positive[None, start:], np.array([b / B_PER_LOG_Q]))[0]
+    around = _distribution_gaps(drawn[usable, start:], log_q[usable])
     if not len(around):
         return float(np.abs(seen).max()), 1.0
     largest = np.quantile(np.abs(around - seen).max(axis=1), level)
@@ -301,14 +272,11 @@ def misfit(
     return gap, min(gap + float(largest), 1.0)
 
 
-def _distribution_gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
+def _distribution_gaps(tails: Floats, log_q: Floats) -> Floats:
     """Distribution function of each tail minus its law's, below the top level, at which both are 1."""
     steps = np.arange(tails.shape[1])
     weights = np.exp(log_q[:, None] * steps - np.maximum(log_q, 0)[:, None] * steps[-1])
-    if code == CENSORED:
-        law = 1 - np.exp(log_q[:, None] * (steps + 1))
-    else:
-        law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     seen = np.cumsum(tails, axis=1) / tails.sum(axis=1, keepdims=True)
     gaps: Floats = (seen - law)[:, :-1]
     return gaps
@@ -322,39 +290,9 @@ def _percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _ends_at_too_few(positive: Floats, start: int, b: float) -> bool:
-    """Whether levels joined the tail and it ends above a level that has fewer than the law expects.
-
-    Too many at the last level that joined (a pile-up that was not seen) look the same.
-    """
-    if start == 0 or start >= TOP_DOWN_FIRST_INDEX or not math.isfinite(b):
-        return False
-    law = law_on_grid(b / B_PER_LOG_Q, start - 1, code=CODES["truncated"])
-    return bool(positive[start - 1] / positive[start - 1 :].sum() < law[start - 1])
-
-
-def _likelihood_limits(tail: Floats, level: float) -> tuple[float, float]:
-    """ln q at which twice the log likelihood of a tail has fallen by the chi-squared quantile, on both sides."""
-    log_q = float(fit_fixed(tail[None, :], 0, CODES["truncated"])[0])
-    steps, n = np.arange(len(tail)), float(tail.sum())
-    mean = float(tail @ steps) / n
-
-    def log_likelihood(x: float) -> float:
-        return n * (x * mean - float(np.log(np.sum(np.exp(x * steps)))))
-
-    def over(x: float) -> float:
-        return 2 * (log_likelihood(log_q) - log_likelihood(x)) - float(chdtri(1, 1 - level))
-
-    if not math.isfinite(log_q):
-        return log_q, log_q
-    ends = [find_root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
-    return ends[0], ends[1]
-
-
 def _describe_method(recipe: Recipe) -> str:
     chosen = isinstance(recipe.m_min, str)
-    also = " and likelihood, the wider" if recipe.m_min == "top" and recipe.estimator == "truncated" else ""
-    return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "") + also
+    return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "")
 
 
 def _check_enough(counts: Ints, recipe: Recipe) -> None:
@@ -390,16 +328,6 @@ def _refuse_one_level(counts: Ints, recipe: Recipe) -> None:
             n=above,
             needed=recipe.min_events,
             remedy="Rate more answers, or start the tail lower.",
-        )
-    if recipe.m_min == "top":
-        above, at_start = (int(counts[k:].sum()) for k in (TOP_DOWN_FIRST_INDEX, TOP_DOWN_FIRST_INDEX + 1))
-        enough = "and no level below goes on with the law" if above >= recipe.min_events else "too few to start from"
-        raise TooFewErrors(
-            f"{at_start} errors at or above 2.5 and {above} at or above 2, {enough}: "
-            f"{recipe.min_events} at 2.5 are needed.",
-            n=above,
-            needed=max(recipe.min_events, above + 1),
-            remedy="Rate more answers, or plan an m_min.",
         )
     raise TooFewErrors(
         f"No level of the grid has {counted(recipe.min_events, 'error')} at or "

@@ -126,17 +126,13 @@ def estimate_all(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> dict[str, BValue | Unestimated]:
-    """`b_from_counts` of every condition; one that has too few errors says so and the study goes on.
-
-    Where the law is not adequate from a planned m_min up, from the top down it may be, higher up: then that slope
-    stands, with the levels it speaks of.
-    """
+    """`b_from_counts` of every condition; one that has too few errors says so and the study goes on."""
     out: dict[str, BValue | Unestimated] = {}
     for name, levels in counts.items():
         options: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "rng": rng}
         options["by_group"] = None if by_group is None else by_group[name]
         try:
-            out[name] = fit = b_from_counts(levels, recipe=recipe, **options)
+            out[name] = b_from_counts(levels, recipe=recipe, **options)
         except TooFewErrors as error:
             out[name] = Unestimated(
                 n=int(levels.sum()),
@@ -145,15 +141,6 @@ def estimate_all(
                 reason=error.what,
                 counts=tuple(int(c) for c in levels),
             )
-            continue
-        if not fit.adequate and not isinstance(recipe.m_min, str):
-            fallback = dataclasses.replace(recipe, m_min="top")
-            try:
-                other = b_from_counts(levels, recipe=fallback, **options)
-            except TooFewErrors:
-                continue
-            if other.adequate and other.m_min > fit.m_min:
-                out[name] = other
     return out
 
 
@@ -535,11 +522,9 @@ def _compare_slopes(
     if not gate.passed:
         far = _describe_misfits(names, sides)
         return f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {far}", gate
-    chosen = first.recipe.m_min == "top" or second.recipe.m_min == "top"
-    used = dataclasses.replace(recipe, m_min="top") if chosen else recipe
     try:
         a, b = (data.columns[name] for name in names)
-        return compare_b(a, b, groups=data.groups, recipe=used, n_resamples=data.n_resamples, rng=rng), gate
+        return compare_b(a, b, groups=data.groups, recipe=recipe, n_resamples=data.n_resamples, rng=rng), gate
     except TooFewErrors as error:
         return error.what, gate
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter._special import betaincinv, stdtr, stdtrit
-from richter.claims import Evidence, single_draw_error, single_run_error, tango
+from richter.claims import Evidence, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.severity._detectable import Detectable, SpreadGrowth
@@ -83,7 +83,6 @@ def severity_given_error(
     *,
     at: float | None = None,
     groups: ArrayLike | None = None,
-    items: ArrayLike | None = None,
     runs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     worst: float = TOP,
@@ -100,10 +99,8 @@ def severity_given_error(
     `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
     `worst` is the upper end of the scale.
 
-    With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
-    the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
-    answer's) it is about new runs, crossed with items: the variance of the runs' sums, at the t of runs - 1, is added
-    to that of the units less what the interaction of both adds, which is in the runs' already.
+    `runs` (each answer's) are crossed with items: the variance of the runs' sums, at the t of runs - 1, is added to
+    that of the units less what the interaction of both adds, which is in the runs' already.
     """
     data = align_pair(first, second, groups=groups, weights=weights)
     value: Callable[[Floats], NDArray[Any]] = (lambda s: s) if at is None else (lambda s: s >= at)
@@ -114,9 +111,7 @@ def severity_given_error(
     rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
     errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
     grown = SpreadGrowth(value(errors).astype(np.float64), 1.0 if at is not None else worst, n_a / total)
-    if items is not None:
-        data, rest, weight = _influence_by_draw(data, value, np.asarray(items).ravel())
-    elif runs is not None:
+    if runs is not None:
         more = _variance_by_run(data, value, np.asarray(runs).ravel())
     evidence = linearised_evidence(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
@@ -124,7 +119,7 @@ def severity_given_error(
     )  # fmt: skip
     if more is not None:
         return dataclasses.replace(evidence, unit="run", units=more.runs)
-    is_plain = data.kind == "item" and data.weight is None and items is None
+    is_plain = data.kind == "item" and data.weight is None
     if at is None and is_plain and min(n_a, n_b) < MOST_ERRORS:
         evidence = permuted_evidence(data.first, data.second, evidence, reach=reach)
     return with_shared_contrast(data.first, data.second, evidence) if at is None and is_plain else evidence
@@ -138,28 +133,6 @@ def _widest_difference(data: Paired, worst: float) -> float:
     errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
     top = max(float(errors.max()), worst)
     return top - min(float(errors.min()), top / 8)
-
-
-def _influence_by_draw(
-    data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]
-) -> tuple[Paired, Floats, Floats]:
-    """Influences and weights by draw, each less its item's mean: what varies when the items stay the same."""
-    item = np.unique(items[data.kept], return_inverse=True)[1]
-    alone = dataclasses.replace(data, unit=np.arange(len(item)), n_units=len(item), kind="draw")
-    by_condition = []
-    for scores in (data.first, data.second):
-        rated = ~np.isnan(scores)
-        draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
-        if (draws == 1).any():
-            raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
-        _, n, error, rest, _ = _condition_side(scores, value, alone)
-        k = np.maximum(draws, 2)[item]
-        grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
-        centre = [np.bincount(item, weights=x)[item] / k for x in (rest, error)]
-        by_condition.append((n, grow * (rest - centre[0]), grow * (error - centre[1])))
-    (n_a, rest_a, error_a), (n_b, rest_b, error_b) = by_condition
-    weight = np.concatenate([n_a * error_b / n_b, n_b * error_a / n_a]) / (n_a + n_b)
-    return alone, np.concatenate([rest_b, -rest_a]), weight
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

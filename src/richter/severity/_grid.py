@@ -1,16 +1,14 @@
 """The severity grid 0, 0.5, .. 4.0: snapping scores to it, and counting."""
 
-import dataclasses
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
-from richter.stats import Bools, Floats, Indices, Ints
+from richter.stats import Floats, Ints
 
-__all__ = ["POSITIVE", "Scores", "count_levels", "snap"]
+__all__ = ["POSITIVE", "count_levels", "snap"]
 
 DELTA = 0.5
 TOP = 4.0
@@ -53,43 +51,3 @@ def count_levels(severity: ArrayLike) -> Ints:
     """How many scores fall on each of the nine levels; unrated ones are not counted."""
     index = snap(severity).ravel()
     return np.bincount(index[index >= 0], minlength=9)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """Severities of `items` (rows) under `conditions` (columns), NaN where not rated, with what is known of each.
-
-    `domain`, `tier` and `groups` (codes; items of a group are not independent) are per item; `judges` holds the judges'
-    own scores (judges x items x conditions, NaN where one gave none) and `judge_names` who they were; `length` is the
-    answer's length in any unit.
-    """
-
-    items: tuple[str, ...]
-    conditions: tuple[str, ...]
-    severity: Floats
-    domain: NDArray[np.str_] | None = None
-    tier: Ints | None = None
-    judges: Floats | None = None
-    judge_names: NDArray[np.str_] | None = None
-    length: Floats | None = None
-    groups: Indices | None = None
-
-    def columns(self) -> dict[str, Floats]:
-        """Each condition's severities."""
-        return {name: self.severity[:, i] for i, name in enumerate(self.conditions)}
-
-    def named(self, values: Floats) -> dict[str, float]:
-        """Numbers, one a condition, by its name."""
-        return dict(zip(self.conditions, values.tolist(), strict=True))
-
-    def counts(self, keep: Bools | None = None) -> dict[str, Ints]:
-        """Each condition's counts at the nine levels, on the items to keep."""
-        levels = snap(self.severity if keep is None else self.severity[keep])
-        return {name: np.bincount(x[x >= 0], minlength=9) for name, x in zip(self.conditions, levels.T, strict=True)}
-
-    def by_domain(self) -> Iterator[tuple[str, Bools]]:
-        """Each domain with the mask of its items; none where domains are not given."""
-        if self.domain is not None:
-            for name in np.unique(self.domain):
-                if name:
-                    yield str(name), self.domain == name

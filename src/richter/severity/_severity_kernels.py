@@ -11,8 +11,8 @@ from numba import njit
 
 from richter.stats import Floats, Ints
 
-AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
-CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
+AKI, TRUNCATED = 0, 1
+CODES = {"aki": AKI, "truncated": TRUNCATED}
 
 
 @njit(cache=True, nogil=True)
@@ -52,8 +52,8 @@ def _truncated_log_q(mean: float, top: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _log_q(n: float, total: float, at_top: float, top: int, code: int) -> float:
-    """ln q of a tail of n events that are `total` steps above its start in all, `at_top` of them `top` steps.
+def _log_q(n: float, total: float, top: int, code: int) -> float:
+    """ln q of a tail of n events that are `total` steps above its start in all, each at most `top` steps.
 
     -inf when all are at the start, inf when all are at the top.
     """
@@ -63,17 +63,13 @@ def _log_q(n: float, total: float, at_top: float, top: int, code: int) -> float:
         return -1.0 / (total / n + 0.5)
     if total == 0.0:
         return -math.inf
-    if code == EXACT:  # geometric law on an unbounded grid: mean steps = q / (1 - q)
-        return math.log(total / (total + n))
-    if code == CENSORED:  # the top level holds all that would lie above it
-        return math.log(total / (total + n - at_top))
     if total == n * top:
         return math.inf
     return _truncated_log_q(total / n, top)
 
 
 @njit(cache=True, nogil=True)
-def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censored: bool, enough: float) -> float:
+def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, enough: float) -> float:
     """The largest gap between the sample's and the law's distribution functions on k..last; stops at `enough`."""
     q = math.exp(log_q)
     norm = 0.0
@@ -81,8 +77,6 @@ def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censore
     for _ in range(k, last + 1):
         norm += power
         power *= q
-    if censored:  # the top level takes the rest, so the sum below it is 1 - q^steps
-        norm = 1.0 / (1.0 - q)
     worst = 0.0
     law = 0.0
     seen = 0.0
@@ -107,8 +101,8 @@ def _largest_level(counts: Floats) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> tuple[float, int, float]:
-    """ln q, the index of least KS distance and that distance; NaN, -1 and inf where no level qualifies."""
+def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> tuple[float, int]:
+    """ln q and the index of least KS distance; NaN and -1 where no level qualifies."""
     levels = len(counts)
     log_q, chosen, distance = math.nan, -1, math.inf
     largest = _largest_level(counts)
@@ -124,18 +118,18 @@ def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> 
             total -= above
         if above < min_events or last - k + 1 < min_bins:
             break
-        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
-        if math.isinf(x) or (code == CENSORED and x >= 0.0):
+        x = _log_q(above, total, levels - 1 - k, code)
+        if math.isinf(x):
             continue
-        d = _distance(counts, k, last, above, x, code == CENSORED, distance)
+        d = _distance(counts, k, last, above, x, distance)
         if d < distance:
             log_q, chosen, distance = x, k, d
-    return log_q, chosen, distance
+    return log_q, chosen
 
 
 @njit(cache=True, nogil=True)
-def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tuple[Floats, Ints, Floats]:
-    """For each row the m_min of least KS distance, its ln q and its distance; NaN and -1 where no level qualifies.
+def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tuple[Floats, Ints]:
+    """For each row the ln q and the m_min of least KS distance; NaN and -1 where no level qualifies.
 
     A level qualifies below the largest observed one, with `min_events` at or above and `min_bins` levels from it to
     the top (`aki`: to the largest observed level, on which its law is normalised). Ties go to the lower level.
@@ -143,78 +137,8 @@ def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tup
     size = len(rows)
     log_q = np.empty(size)
     chosen = np.empty(size, dtype=np.int64)
-    distance = np.empty(size)
     for r in range(size):
-        log_q[r], chosen[r], distance[r] = _nearest_tail(rows[r], code, min_events, min_bins)
-    return log_q, chosen, distance
-
-
-@njit(cache=True, nogil=True)
-def _law_goes_on(log_q: float, bins: int, above: float, below: float, most: float) -> bool:
-    """True where the next lower level holds the share that a tail of `bins` levels and `above` events predicts."""
-    q = math.exp(log_q)
-    s0 = s1 = s2 = 0.0
-    power = 1.0
-    for j in range(bins + 1):  # the law from the next lower level on
-        s0 += power
-        s1 += j * power
-        if j < bins:
-            s2 += power
-        power *= q
-    mean = 0.0
-    square = 0.0
-    power = 1.0 / s2
-    for j in range(bins):
-        mean += j * power
-        square += j * j * power
-        power *= q
-    share = 1.0 / s0
-    variance = share * (1.0 - share) / (above + below)
-    variance += (share * s1 / s0) ** 2 / (above * max(square - mean * mean, 1e-12))
-    return not abs(below / (above + below) - share) > most * math.sqrt(variance)
-
-
-@njit(cache=True, nogil=True)
-def _tail_from_top(counts: Floats, code: int, min_events: int, first: int, most: float) -> tuple[float, int]:
-    """ln q of a row and the lowest index down to which the law goes on; NaN and -1 without a tail."""
-    levels = len(counts)
-    above = 0.0
-    total = 0.0
-    k = levels
-    while k > first - 1 and (k > first or above < min_events):
-        k -= 1
-        total += above
-        above += counts[k]
-    if above < min_events:
-        return math.nan, -1
-    start = k
-    while True:
-        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
-        if k == 0 or not math.isfinite(x) or not _law_goes_on(x, levels - k, above, counts[k - 1], most):
-            break
-        total += above
-        above += counts[k - 1]
-        k -= 1
-    if start < first and k == start:  # started low, and nothing below confirms that the law holds there
-        return math.nan, -1
-    return x, k
-
-
-@njit(cache=True, nogil=True)
-def fit_top_down(rows: Floats, code: int, min_events: int, first: int, most: float) -> tuple[Floats, Ints]:
-    """For each row ln q and the lowest index down to which the law goes on, from index `first` downwards.
-
-    The tail at `first` (one level lower, where that holds fewer than `min_events`) is fitted; it predicts the share
-    that the next lower level has among all errors from there upwards. While |z| of that share is at most `most`
-    (binomial variance plus that of the fitted ln q) the level joins the tail; at the first misfit it ends. NaN and -1
-    without a tail, and where a tail that had to start below `first` is joined by no level: a pile-up there would pass
-    for the law.
-    """
-    size = len(rows)
-    log_q = np.empty(size)
-    chosen = np.empty(size, dtype=np.int64)
-    for r in range(size):
-        log_q[r], chosen[r] = _tail_from_top(rows[r], code, min_events, first, most)
+        log_q[r], chosen[r] = _nearest_tail(rows[r], code, min_events, min_bins)
     return log_q, chosen
 
 
@@ -232,7 +156,7 @@ def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
         for i in range(k, levels):
             n += rows[r, i]
             total += (i - k) * rows[r, i]
-        log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
+        log_q[r] = _log_q(n, total, levels - 1 - k, code)
     return log_q
 
 

@@ -71,7 +71,6 @@ def severity_by_labels(
     probability: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    m_min: float = PLANNED_M_MIN,
     n_resamples: int = 4000,
     level: float = 0.95,
     rng: np.random.Generator,
@@ -130,18 +129,8 @@ def severity_by_labels(
         drawn_pairs = _resampled_cells(times, unit[both], cell[both], 81, stands_for[both]).reshape(-1, 9, 9)
     weight = _draw_dirichlet(drawn_answers + 1e-9, rng)
     shares = np.einsum("rh,rhk->rk", weight, _draw_dirichlet(drawn_pairs + prior, rng))
-    errors = _effective_labels(answers, pairs)
-    why = f"labelled errors that weigh as {errors:.0f} are too few for a slope: {MIN_ERRORS} are needed"
-    summary = _summarise_shares(
-        overall,
-        shares,
-        n=int((index >= 0).sum()),
-        unit=unit,
-        basis=f"corrected by {labelled:,} human labels",
-        m_min=m_min,
-        blocked=why if errors < MIN_ERRORS else None,
-        level=level,
-    )
+    point, n = overall[None, :], int(rated.sum())
+    b, b_blocked = _estimated_slope(point, shares, _effective_labels(answers, pairs), level)
     given = np.where(label < 0, np.nan, LEVELS[label])
 
     def correct(people: Floats, judge: Floats, high: float) -> Estimated:
@@ -153,11 +142,23 @@ def severity_by_labels(
         return Estimated(estimate=found.estimate, interval=correction_interval(found, level=level))
 
     rates = {
-        name: correct(np.where(label < 0, np.nan, given >= at), (LEVELS[index] >= at).astype(np.float64), 1.0)
-        for name, at in zip(summary.at_least, POSITIVE, strict=True)
+        f"{at:.1f}": correct(np.where(label < 0, np.nan, given >= at), (LEVELS[index] >= at).astype(np.float64), 1.0)
+        for at in POSITIVE
     }
-    mean = correct(given, LEVELS[index], LEVELS[-1])
-    return dataclasses.replace(summary, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"], mean=mean)
+    return TrueSeverity(
+        basis=f"corrected by {labelled:,} human labels",
+        n=n,
+        units=n if unit is None else int(unit.max()) + 1,
+        unit="item" if unit is None else "group",
+        at_least=rates,
+        error_rate=rates[f"{POSITIVE[0]:.1f}"],
+        mean=correct(given, LEVELS[index], LEVELS[-1]),
+        given_error=_estimated(_mean_given_error(point), _mean_given_error(shares), level),
+        b=b,
+        b_blocked=b_blocked,
+        m_min=PLANNED_M_MIN,
+        shares=shares,
+    )
 
 
 def _labels_stand_for(
@@ -217,46 +218,23 @@ def _resampled_cells(times: Ints, unit: Indices, cell: NDArray[Any], cells: int,
     return np.asarray(times.astype(np.float64) @ by_unit)
 
 
-def _summarise_shares(
-    overall: Floats,
-    shares: Floats,
-    *,
-    n: int,
-    unit: Indices | None = None,
-    basis: str,
-    m_min: float,
-    blocked: str | None,
-    level: float,
-) -> TrueSeverity:
-    point = overall[None, :]
+def _estimated(value: Floats, draws: Floats, level: float) -> Estimated:
+    span = percentiles(draws, level=level, method="percentiles of the true shares")
+    return Estimated(estimate=float(value[0]), interval=span)
 
-    def of(value: Floats, draws: Floats) -> Estimated:
-        span = percentiles(draws, level=level, method="percentiles of the true shares")
-        return Estimated(estimate=float(value[0]), interval=span)
 
-    start = level_index(m_min)
-    slopes = _slopes_of_shares(shares, start)
+def _estimated_slope(point: Floats, shares: Floats, errors: float, level: float) -> tuple[Estimated | None, str | None]:
+    """b from the planned m_min up with its interval, or why there is none; labelled errors weigh as `errors`."""
+    start = level_index(PLANNED_M_MIN)
+    value, slopes = _slopes_of_shares(point, start), _slopes_of_shares(shares, start)
     finite = slopes[np.isfinite(slopes)]
-    if blocked is None and np.count_nonzero(overall[start:] > 1e-9) < 2:
-        blocked = "all errors there are at one level: a slope needs two"
-    if blocked is None and (len(finite) < len(slopes) / 2 or not math.isfinite(_slopes_of_shares(point, start)[0])):
-        blocked = "the true levels may all lie at one end"
-    return TrueSeverity(
-        basis=basis,
-        n=n,
-        units=n if unit is None else int(unit.max()) + 1,
-        unit="item" if unit is None else "group",
-        at_least={
-            f"{POSITIVE[k - 1]:.1f}": of(point[:, k:].sum(axis=1), shares[:, k:].sum(axis=1)) for k in range(1, 9)
-        },
-        error_rate=of(point[:, 1:].sum(axis=1), shares[:, 1:].sum(axis=1)),
-        mean=of(point @ LEVELS, shares @ LEVELS),
-        given_error=of(_mean_given_error(point), _mean_given_error(shares)),
-        b=None if blocked else of(_slopes_of_shares(point, start), finite),
-        b_blocked=blocked,
-        m_min=m_min,
-        shares=shares,
-    )
+    if errors < MIN_ERRORS:
+        return None, f"labelled errors that weigh as {errors:.0f} are too few for a slope: {MIN_ERRORS} are needed"
+    if np.count_nonzero(point[0, start:] > 1e-9) < 2:
+        return None, "all errors there are at one level: a slope needs two"
+    if len(finite) < len(slopes) / 2 or not math.isfinite(value[0]):
+        return None, "the true levels may all lie at one end"
+    return _estimated(value, finite, level), None
 
 
 def _mean_given_error(shares: Floats) -> Floats:

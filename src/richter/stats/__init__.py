@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from richter.stats._agreement import *
     from richter.stats._arrays import *
     from richter.stats._bootstrap import *
-    from richter.stats._bradley_terry import *
     from richter.stats._ece import *
     from richter.stats._judge_bias import *
     from richter.stats._label_correction import *

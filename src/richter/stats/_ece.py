@@ -146,7 +146,6 @@ def bin_gaps(
     binning: Binning = "width",
     unit: ArrayLike | None = None,
     weight: ArrayLike | None = None,
-    within: ArrayLike | None = None,
     crossed: ArrayLike | None = None,
 ) -> BinGaps:
     """Per occupied bin the signed gap D_b = sum over bin of w (c - a), w = 1 / n, and its standard error s_b.
@@ -160,8 +159,7 @@ def bin_gaps(
     `weight` what each row counts for. Then the covariance of the D_b comes from unit sums
     u_gb = sum over the unit's rows of w ((c - a) 1{bin b} - D_b), times G / (G - 1) for G units, and an answer added
     for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2. Where all units of a bin
-    are alike each counts as one answer, right or wrong as the bin's rows are. `within` names each
-    row's item where only its draws vary: deviations from the item's mean, times k / (k - 1) for k draws. `crossed`
+    are alike each counts as one answer, right or wrong as the bin's rows are. `crossed`
     names what else varies, crossed with units (runs): its covariance is added.
     """
     c, a = _bin_pairs(confidence, correct)
@@ -179,9 +177,7 @@ def bin_gaps(
     mass = np.bincount(index, weights=w, minlength=size)
     seen = np.bincount(index, weights=w * a, minlength=size) / mass
     square: Floats = np.bincount(index, weights=w**2, minlength=size).astype(np.float64)
-    if within is not None:
-        covariance = _within_units(d, index, size, np.unique(np.asarray(within), return_inverse=True)[1])
-    elif unit is None:
+    if unit is None:
         spread = np.bincount(index, weights=d * d, minlength=size) - 2 * gap * np.bincount(index, weights=w * d)
         covariance = np.diag(np.maximum(spread + gap**2 * np.sum(w**2), 0.0))
     else:
@@ -199,7 +195,7 @@ def bin_gaps(
     return BinGaps(
         gap=gap,
         standard_error=error,
-        correlation=None if unit is None and within is None else (covariance - np.diag(own)) / np.outer(error, error),
+        correlation=None if unit is None else (covariance - np.diag(own)) / np.outer(error, error),
         index=index,
         low=edges[occupied],
         high=edges[occupied + 1],
@@ -216,19 +212,6 @@ def _between_units(d: Floats, w: Floats, index: Indices, gap: Floats, row: Indic
     mass = np.bincount(place, weights=w, minlength=cells).reshape(units, size)
     covariance: Floats = np.asarray(sums.T @ sums * (units / max(units - 1, 1)), dtype=np.float64)
     return covariance, np.sum(mass**2, axis=0)
-
-
-def _within_units(d: Floats, index: Indices, size: int, item: Indices) -> Floats:
-    """The covariance of the D_b where only the draws of each item vary."""
-    draws = np.bincount(item)
-    k = np.maximum(draws, 2)[item]
-    sums = np.bincount(item * size + index, weights=d, minlength=len(draws) * size).reshape(-1, size)
-    # sum over draws of (u - mean)(u - mean)' = sum of u u' less k mean mean'; a draw has one bin
-    up = k / (k - 1)
-    own = np.diag(np.bincount(index, weights=up * d * d, minlength=size))
-    scale = np.sqrt(1 / (np.maximum(draws, 2) - 1))[:, None]
-    both: Floats = own - (scale * sums).T @ (scale * sums)
-    return both
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

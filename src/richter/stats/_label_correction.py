@@ -72,7 +72,6 @@ class LabelCorrection:
     pool: LabelledPool | None
     is_grouped: bool
     item: Indices
-    is_fixed: bool  # about these very items: only their draws vary
 
     @property
     def labels(self) -> int:
@@ -95,7 +94,6 @@ def correct_by_labels(
     weight: ArrayLike | None = None,
     unit: ArrayLike | None = None,
     item: ArrayLike | None = None,
-    is_fixed: bool = False,
     low: float = 0.0,
     high: float = 4.0,
 ) -> LabelCorrection:
@@ -144,12 +142,12 @@ def correct_by_labels(
         labelled[is_rare], gain[is_rare] = _influence_of_labels(drawn.part(is_rare), pool)
     estimate = float(drawn.share @ fitted)
     is_grouped = len(np.unique(units)) < len(units)
-    if is_grouped and not is_fixed:
+    if is_grouped:
         freedom = min(freedom, _effective_units(gain[known], units[known]) - 1)
     return LabelCorrection(
         low=low, high=high, estimate=estimate, judge_only=float(drawn.share @ f), known=known,
         judged=drawn.share * (fitted - estimate), labelled=labelled, unit=units, freedom=freedom, floor=floor,
-        needs_floor=needs_floor, is_rare=is_rare, pool=pool, is_grouped=is_grouped, item=items, is_fixed=is_fixed,
+        needs_floor=needs_floor, is_rare=is_rare, pool=pool, is_grouped=is_grouped, item=items,
     )  # fmt: skip
 
 
@@ -352,24 +350,12 @@ def _unit_variance(sides: Sequence[LabelCorrection], *, labels: bool, answers: b
 
 
 def _judged_variance(sides: Sequence[LabelCorrection]) -> float:
-    """The variance that comes with the answers themselves: none of fixed items but that of their draws."""
-    if not sides[0].is_fixed:
-        return _unit_variance(sides, labels=False, answers=True)
-    return sum(_within(side.judged, side.item) for side in sides)
-
-
-def _within(influence: Floats, item: Indices) -> float:
-    """The sum over items of k / (k - 1) times the squared deviations of its k draws."""
-    draws = np.bincount(item)
-    mean = np.bincount(item, weights=influence) / np.maximum(draws, 1)
-    k = draws[item]
-    return float(np.sum(np.where(k > 1, k / np.maximum(k - 1, 1), 0.0) * (influence - mean[item]) ** 2))
+    """The variance that comes with the answers themselves."""
+    return _unit_variance(sides, labels=False, answers=True)
 
 
 def _label_variance(sides: Sequence[LabelCorrection]) -> float:
     """The variance that labels add, by unit; where units are groups, no less than by item."""
-    if sides[0].is_fixed:
-        return sum(float(np.sum(side.labelled**2)) for side in sides)
     both = _unit_variance(sides, labels=True, answers=True)
     added = both - _unit_variance(sides, labels=False, answers=True)
     is_grouped = any(side.is_grouped for side in sides)
@@ -402,14 +388,13 @@ def _skewness(influence: Floats) -> float:
 def _reach_of_rare(one: LabelCorrection, pool: LabelledPool, tail: float, side: Side) -> tuple[float, float]:
     """The squared distances that strata with rare errors add, their labels divided by the design effect."""
     effect = 1.0
-    by_unit = one.is_grouped and not one.is_fixed
-    if by_unit:
+    if one.is_grouped:
         rare = _only(one, one.is_rare)
         alone = float(np.sum(rare.labelled**2))
         inside = one.known & one.is_rare
         worth = _effective_units(np.ones(int(inside.sum())), one.unit[inside])  # labels that agree vary with units
         effect = _label_variance([rare]) / alone if alone > 0 else inside.sum() / worth
-    freedom = one.freedom if by_unit else math.inf
+    freedom = one.freedom if one.is_grouped else math.inf
     n = pool.n / (max(float(effect), 1.0) * _inflation(freedom, tail))
     return pool_distances(dataclasses.replace(pool, n=n), tail, side=side)
 
@@ -473,8 +458,6 @@ def correction_difference(
 
 def _label_correlation(first: LabelCorrection, second: LabelCorrection) -> float:
     """The correlation of two conditions' label influences over units; 0 where no unit has labels of both."""
-    if first.is_fixed:
-        return 0.0
     size = max(int(first.unit.max()), int(second.unit.max())) + 1
     a, b = (_sums(one.labelled, one.unit, size) for one in (first, second))
     scale = math.sqrt(float(np.sum(a**2)) * float(np.sum(b**2)))

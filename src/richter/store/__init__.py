@@ -7,11 +7,7 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.store._atomic_files import *
     from richter.store._call_rows import *
-    from richter.store._hashes import *
-    from richter.store._integrity import *
     from richter.store._ledger import *
-    from richter.store._place import *
-    from richter.store._run_files import *
     from richter.store._runs import *
     from richter.store._spending import *
     from richter.store._sqlite import *

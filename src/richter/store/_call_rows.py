@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from richter.errors import LedgerCorrupt
 from richter.records import Answer
-from richter.store._database import Values
 from richter.store._spending import Usage
 
 __all__ = ["Call"]
@@ -73,7 +72,7 @@ def call_cost(call: Call) -> Usage:
     return Usage(1, (given.tokens_in or 0) + (given.tokens_out or 0), given.money_usd or 0.0)
 
 
-def call_row(call: Call) -> Values:
+def call_row(call: Call) -> Sequence[Any]:
     """A call as a row of `calls`."""
     given = call.answer
     tokens = json.dumps(given.tokens, ensure_ascii=False) if given.tokens else None
@@ -82,7 +81,7 @@ def call_row(call: Call) -> Values:
     return call.key, call.model, call.request, given.text, given.finish, tokens, logprobs, *counts
 
 
-def failure_row(call: Call) -> Values:
+def failure_row(call: Call) -> Sequence[Any]:
     """A call without an answer as a row of `failures`."""
     asked, cost = call.answer, call.cost or Usage()
     whose = (asked.item, asked.condition, asked.draw)

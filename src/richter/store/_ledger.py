@@ -6,22 +6,18 @@ An answer is committed before it is used, so a killed process loses no call that
 import asyncio
 import dataclasses
 import os
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Self
 
 from richter.records import Answer
 from richter.store._batching import Grouped
 from richter.store._call_rows import Call, call_cost, call_row, failure_row, read_answer, to_failure
-from richter.store._database import Database, Transaction, UnstorableValue
-from richter.store._place import Place
 from richter.store._record_tables import RecordTables
 from richter.store._spending import Attempt, Room, Spender, Usage
-from richter.store._sqlite import SPENDING_LOCK, take_lock
-from richter.store._workers import Claims, Worker
+from richter.store._sqlite import SPENDING_LOCK, SqliteDatabase, Transaction, UnstorableValue, take_lock
 
 __all__ = ["SERVED_NOTE", "Ledger", "ModelSpent", "Spent", "Unsettled"]
 
@@ -29,14 +25,10 @@ SERVED_NOTE = "served"  # by model: those that its server says it answered with
 
 _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls WHERE key = ?1"
 _LINKED = "SELECT 1 FROM answers WHERE condition = ?1 AND item = ?2 AND draw = ?3"
-_ALL_LINKED = """
-    SELECT item, condition, draw FROM answers
-    WHERE condition = ANY(CAST(?1 AS TEXT[])) AND item = ANY(CAST(?2 AS TEXT[]))
-"""
 _ANSWERS = """
     SELECT a.item, a.condition, a.draw, text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s
     FROM answers a JOIN calls c ON c.key = a.call LEFT JOIN items i ON i.id = a.item
-    WHERE (CAST(?1 AS TEXT) IS NULL OR a.condition = ?1) AND (CAST(?2 AS TEXT) IS NULL OR a.item = ?2)
+    WHERE (?1 IS NULL OR a.condition = ?1) AND (?2 IS NULL OR a.item = ?2)
     ORDER BY a.condition, i.position NULLS FIRST, a.item, a.draw
 """
 _FAILED = """
@@ -44,37 +36,31 @@ _FAILED = """
         SELECT f.item, f.condition, f.draw, f.error,
         row_number() OVER (PARTITION BY f.condition, f.item, f.draw ORDER BY f.created_at DESC) AS place
         FROM failures f LEFT JOIN answers a ON a.condition = f.condition AND a.item = f.item AND a.draw = f.draw
-        WHERE f.given_up AND a.call IS NULL AND f.condition <> '' AND (CAST(?1 AS TEXT) IS NULL OR f.condition = ?1)
-        AND (CAST(?2 AS TEXT) IS NULL OR f.item = ?2)
+        WHERE f.given_up AND a.call IS NULL AND f.condition <> '' AND (?1 IS NULL OR f.condition = ?1)
+        AND (?2 IS NULL OR f.item = ?2)
     ) AS latest WHERE place = 1 ORDER BY condition, item, draw
 """
 _STATE = """
     SELECT (SELECT count(*) FROM answers), (SELECT count(*) FROM failures), count(*), coalesce(sum(severity), 0.0),
-    CAST(coalesce(sum(CAST(ended_at * 1000 AS BIGINT) % 1000003), 0) AS BIGINT) FROM ratings
+    coalesce(sum(CAST(ended_at * 1000 AS INTEGER) % 1000003), 0) FROM ratings
 """
 _SPENT = """
     SELECT count(*), (SELECT count(*) FROM failures),
-    CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT),
+    coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0),
     coalesce(sum(money_usd), 0.0), count(*) - count(money_usd) FROM calls
 """
 _USED = """
-    SELECT CAST(coalesce(sum(calls), 0) AS BIGINT), CAST(coalesce(sum(tokens), 0) AS BIGINT),
-    coalesce(sum(money_usd), 0.0) FROM workers
+    SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(money_usd), 0.0) FROM sessions
 """
 # what may have been billed without an answer: attempts that nobody is making any more, and those that failed
-_UNSETTLED = """
-    SELECT id, key, model, tokens, money_usd FROM attempts WHERE worker NOT IN (
-        SELECT id FROM workers WHERE expires_at >= clock()
-    )
-"""
+_UNSETTLED = "SELECT id, key, model, tokens, money_usd FROM attempts"
 _MAYBE_BILLED = """
-    SELECT count(*), CAST(coalesce(sum(tokens), 0) AS BIGINT), coalesce(sum(money_usd), 0.0) FROM failures
+    SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(money_usd), 0.0) FROM failures
     WHERE tokens > 0 OR money_usd > 0
 """
-_BY_HAND = "INSERT INTO workers VALUES (?1, 'settled by hand', clock(), clock(), 0, 0, ?2, ?3, 0)"
+_BY_HAND = "INSERT INTO sessions VALUES (?1, 0, ?2, ?3)"
 _SPENT_BY_MODEL = """
-    SELECT model, CAST(sum(answers) AS BIGINT), CAST(sum(failed) AS BIGINT), CAST(sum(tokens_in) AS BIGINT),
-    CAST(sum(tokens_out) AS BIGINT), sum(money), CAST(sum(unpriced) AS BIGINT) FROM (
+    SELECT model, sum(answers), sum(failed), sum(tokens_in), sum(tokens_out), sum(money), sum(unpriced) FROM (
         SELECT model, count(*) AS answers, 0 AS failed, coalesce(sum(tokens_in), 0) AS tokens_in,
         coalesce(sum(tokens_out), 0) AS tokens_out, coalesce(sum(money_usd), 0.0) AS money,
         count(*) - count(money_usd) AS unpriced FROM calls GROUP BY model
@@ -130,30 +116,18 @@ class Unsettled:
         )
 
 
-class _Wanted(NamedTuple):
-    """A call that somebody wants to make, and whose answer it is."""
-
-    key: str
-    item: str
-    condition: str
-    draw: int
-    unless: Callable[[Answer], bool] | None
-
-
 class Ledger(RecordTables):
     """A run's records. Reads may run beside a writer; writes go through group commits or one at a time."""
 
     def __init__(
-        self, database: Database, place: Place, *, spender: Spender | None = None, item: str | None = None
+        self, database: SqliteDatabase, place: Path, *, spender: Spender | None = None, item: str | None = None
     ) -> None:
         super().__init__(database, item=item)
         self.place = place
         self._spender = spender
-        self._worker = spender if isinstance(spender, Worker) else None
         self._lock: int | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._records: Grouped[Call, None] = Grouped(lambda calls: self._commit(calls), self._pool)
-        self._claims: Grouped[_Wanted, Answer | Literal["ours", "theirs"]] = Grouped(self._claim, self._pool)
         self._holds: Grouped[Attempt, Room] = Grouped(self._hold, self._pool)
 
     @property
@@ -169,15 +143,6 @@ class Ledger(RecordTables):
         self._lock = take_lock(root, SPENDING_LOCK)
         return True
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes may be writing the run too."""
-        return self._worker is not None
-
-    def _require_worker(self) -> Worker:
-        assert self._worker is not None, "only a ledger in a database is shared"
-        return self._worker
-
     def __enter__(self) -> Self:
         return self
 
@@ -186,7 +151,6 @@ class Ledger(RecordTables):
 
     def close(self) -> None:
         """Write what is pending and let go of the tables."""
-        self._claims.forget()
         self._holds.forget()
         self._pool.shutdown(wait=True)
         try:
@@ -206,41 +170,6 @@ class Ledger(RecordTables):
         """The answer that was paid for under this key, if any."""
         rows = self._rows(_FIND, (key,))
         return read_answer("", "", 0, rows[0]) if rows else None
-
-    async def claim(
-        self, key: str, item: str, condition: str, draw: int, *, unless: Callable[[Answer], bool] | None = None
-    ) -> Answer | Literal["ours", "theirs"]:
-        """The answer that was paid for under this key, now this item's too (`unless` it is not good enough for that);
-        else who makes the call.
-
-        "ours" says that this process makes it, and nobody else until it is recorded; "theirs" that another process
-        is making it: ask again. An answer with `error` is a call that another process has just given up.
-        """
-        if self._worker is not None:
-            return await self._claims.submit(_Wanted(key, item, condition, draw, unless))
-        answer = self.find(key)
-        if answer is None:
-            return "ours"
-        if condition and not (unless is not None and unless(answer)):
-            self.link(item, condition, draw, key)
-        return dataclasses.replace(answer, item=item, condition=condition, draw=draw)
-
-    def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
-        claims = self._require_worker().claim([w.key for w in wanted])
-        results = [_claim_result(one, claims) for one in wanted]
-        links = [
-            (one.item, one.condition, one.draw, one.key)
-            for one, result in zip(wanted, results, strict=True)
-            if isinstance(result, Answer) and one.key in claims.answers and one.condition
-            if one.unless is None or not one.unless(result)
-        ]
-        if links:  # what another process asked for this very item is its answer already
-            items, conditions, _, _ = zip(*links, strict=True)
-            there = set(self._rows(_ALL_LINKED, (list(conditions), list(items))))
-            links = [link for link in links if link[:3] not in there]
-        if links:
-            self._add("answers", links)
-        return results
 
     def hold(self, attempt: Attempt) -> asyncio.Future[Room]:
         """Commit the most that an attempt can cost, if there is room for it over the run with its parts."""
@@ -310,22 +239,18 @@ class Ledger(RecordTables):
     def _store(self, calls: Sequence[Call]) -> None:
         attempts = [c.attempt for c in calls if c.attempt]
         cost = sum((call_cost(c) for c in calls), Usage())
-        spender = self.spender
-        batch = spender.next_batch()
+        self.spender.begin()
 
         def commit(transaction: Transaction) -> None:
-            # not settled where the server kept it, but the connection was lost before it said so
-            if spender.settle(transaction, batch, attempts, cost):
-                self._add_ended(transaction, calls)
+            self.spender.settle(transaction, attempts, cost)
+            self._add_ended(transaction, calls)
 
         self._database.write(commit)
-        spender.count_settled(attempts, cost)
+        self.spender.count_settled(attempts, cost)
 
     def _add_ended(self, transaction: Transaction, calls: Sequence[Call]) -> None:
         """Add calls with what became of them."""
         paid = [c for c in calls if not c.answer.error]
-        if self._worker is not None:
-            self._worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
         links = [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
         transaction.add("calls", map(call_row, paid))
         transaction.add("answers", links)
@@ -354,14 +279,12 @@ class Ledger(RecordTables):
 
     def unsettled(self) -> Unsettled:
         """What may have been billed without an answer."""
-        busy = self.being_written() and self._worker is None
-        return _sum_unsettled([] if busy else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
+        return _sum_unsettled([] if self.being_written() else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
 
     def settle(self, billed_usd: float) -> Unsettled:
         """Take what is unsettled to have cost this much together: it counts as that from now on, and as failed."""
 
         def settle(transaction: Transaction) -> Unsettled:
-            transaction.alone()
             rows, failed = transaction.rows(_UNSETTLED), transaction.rows(_MAYBE_BILLED)[0]
             total = _sum_unsettled(rows, failed)
             reason = "cut off, and settled by hand"
@@ -376,12 +299,6 @@ class Ledger(RecordTables):
     def aside(self) -> list[tuple[str, bytes]]:
         """Replies as they came, by the key of their call, where they could not be kept as they are."""
         return [(key, bytes(body)) for key, body in self._rows("SELECT key, body FROM aside ORDER BY created_at")]
-
-    def clock_ahead_s(self) -> float:
-        """How far the ledger's clock is ahead of this machine's; 0 in a folder, where they are one."""
-        before = time.time()
-        (clock,) = self._rows("SELECT clock()")[0]
-        return float(clock - (before + time.time()) / 2)
 
     def spent_by_model(self) -> list[ModelSpent]:
         """The same for each model of the run, by name."""
@@ -404,16 +321,6 @@ class Ledger(RecordTables):
     def state(self) -> tuple[int | float | None, ...]:
         """Numbers that change whenever an answer, a failure or a rating is added or a rating is replaced."""
         return tuple(self._rows(_STATE)[0])
-
-
-def _claim_result(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "theirs"]:
-    """What became of a call that was wanted: its answer, its failure, or who makes it."""
-    key, item, condition, draw, _ = wanted
-    if key in claims.answers:
-        return read_answer(item, condition, draw, claims.answers[key])
-    if key in claims.failed:
-        return Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key])
-    return "ours" if key in claims.ours else "theirs"
 
 
 def _sum_unsettled(rows: Sequence[Any], failed: Sequence[Any]) -> Unsettled:

@@ -1,17 +1,15 @@
-"""The records of a run that no call brings: items, conditions, ratings, grades, agents' and a search's steps, notes."""
+"""The records of a run that no call brings: items, conditions, ratings, grades, a search's steps, notes."""
 
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from richter.errors import InputError, LedgerCorrupt
-from richter.records import Condition, Confidence, Grade, Item, Rating, StepRating
+from richter.errors import InputError
+from richter.records import Condition, Confidence, Grade, Item, Rating
 from richter.store._call_rows import read_json
-from richter.store._database import Database, Transaction, Values
-from richter.store._hashes import COLUMNS, select
-from richter.store._schema import has_table
-from richter.trajectories import Step, read_steps, write_steps
+from richter.store._schema import COLUMNS, select
+from richter.store._sqlite import SqliteDatabase, Transaction
 
 T = TypeVar("T")
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
@@ -20,16 +18,20 @@ _RATED = """
         SELECT DISTINCT condition, item, draw, kind FROM ratings WHERE severity IS NOT NULL
     ) AS rated GROUP BY kind
 """
-_OF_ITEM = "(CAST(?1 AS TEXT) IS NULL OR item = ?1)"
-_OF_KIND = f"{_OF_ITEM} AND (CAST(?2 AS TEXT) IS NULL OR kind = ?2)"
+_OF_ITEM = "(?1 IS NULL OR item = ?1)"
+_OF_KIND = f"{_OF_ITEM} AND (?2 IS NULL OR kind = ?2)"
 
 
 class RecordTables:
     """Items, conditions, ratings, grades, confidences, steps of a search and notes, read and added."""
 
-    def __init__(self, database: Database, *, item: str | None = None) -> None:
+    def __init__(self, database: SqliteDatabase, *, item: str | None = None) -> None:
         self._database, self._item = database, item
         self.name = database.name
+
+    def describe_lost_end(self) -> str:
+        """That the last records may be missing, or some are, and how that shows; empty where all are there."""
+        return self._database.describe_lost_end()
 
     def add_items(self, items: Sequence[Item]) -> None:
         """Add items; one already there must be the same, so that an answer never changes its question."""
@@ -41,7 +43,6 @@ class RecordTables:
 
     def _add_named(self, table: Literal["items", "conditions"], rows: list[tuple[str, str]]) -> None:
         def add(transaction: Transaction) -> None:
-            transaction.alone()
             known = dict(transaction.rows(_NAMED[table]))
             for name, body in rows:
                 if known.get(name, body) != body:
@@ -57,7 +58,7 @@ class RecordTables:
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._database.rows(sql, values)
 
-    def _add(self, table: str, rows: Sequence[Values]) -> None:
+    def _add(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
             self._database.write(lambda transaction: transaction.add(table, rows))
 
@@ -66,12 +67,11 @@ class RecordTables:
         self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
 
     def _read_rows(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
-        rows = self._rows(select(table, where), values) if has_table(table, self._database.version) else []
-        return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
+        return (dict(zip(COLUMNS[table], row, strict=True)) for row in self._rows(select(table, where), values))
 
     def items(self) -> list[Item]:
         """The run's items in the order they were added."""
-        one = "SELECT body FROM items WHERE CAST(?1 AS TEXT) IS NULL OR id = ?1 ORDER BY position"
+        one = "SELECT body FROM items WHERE ?1 IS NULL OR id = ?1 ORDER BY position"
         bodies = self._rows(one, (self._item,))
         return [read_json(Item.from_dict, body, "an item", self.name) for (body,) in bodies]
 
@@ -100,14 +100,6 @@ class RecordTables:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
         return [Rating(**row) for row in self._read_rows("ratings", _OF_KIND, self._item, kind)]
 
-    def add_step_ratings(self, ratings: Iterable[StepRating]) -> None:
-        """Add ratings of steps; a rater's newer rating of the same step replaces the older."""
-        self._add_records("step_ratings", ratings)
-
-    def step_ratings(self) -> list[StepRating]:
-        """Ratings of steps in the order of condition, item, draw, rater and step."""
-        return [StepRating(**row) for row in self._read_rows("step_ratings", _OF_ITEM, self._item)]
-
     def add_grades(self, grades: Iterable[Grade]) -> None:
         """Add grades; a scorer's newer grade of the same answer replaces the older."""
         self._add_records("grades", grades)
@@ -126,22 +118,6 @@ class RecordTables:
     def confidences(self) -> list[Confidence]:
         """Confidences in the order of condition, item, draw and source."""
         return [Confidence(**row) for row in self._read_rows("confidences", _OF_ITEM, self._item)]
-
-    def add_trajectories(self, runs: Iterable[tuple[str, str, int, Sequence[Step]]]) -> None:
-        """Add agents' runs: item, condition, draw and steps; newer steps of a run replace the older."""
-        self._add("trajectories", [(*key, write_steps(steps)) for *key, steps in runs])
-
-    def trajectories(self) -> Iterator[tuple[str, str, int, tuple[Step, ...]]]:
-        """Item, condition, draw and steps of the agents' runs, in the order of condition, item and draw."""
-        for row in self._read_rows("trajectories", _OF_ITEM, self._item):
-            try:
-                steps = read_steps(row["steps"])
-            except (TypeError, ValueError) as error:
-                raise LedgerCorrupt(
-                    f"{self.name} is damaged or was not written by Richter: the steps of a run cannot be read.",
-                    remedy="Restore it from a copy, or use a new run folder.",
-                ) from error
-            yield row["item"], row["condition"], row["draw"], steps
 
     def add_step(
         self,

@@ -9,21 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from richter.errors import InputError, RichterError, StorageError
+from richter.errors import InputError, StorageError
 from richter.store._ledger import Ledger, Unsettled
-from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
-from richter.store._postgres import PostgresDatabase, database_runs, drop_run, publish_run, scratch_run
 from richter.store._spending import RunUsage, Spender, Usage
-from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, ensure_inside, take_lock
-from richter.store._workers import Worker
+from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, RunLike, SqliteDatabase, ensure_inside, take_lock
 
 __all__ = [
     "find_parts",
     "find_runs",
-    "has_ledger",
-    "hold_run",
+    "is_run",
     "new_run",
     "open_ledger",
+    "run_file",
     "run_used",
     "settle_run",
     "start_spending",
@@ -38,33 +35,26 @@ def open_ledger(
     run: RunLike,
     *,
     mode: Literal["read", "write"] = "read",
-    alone: bool = False,
     checked: bool = True,
     item: str | None = None,
 ) -> Ledger:
     """Open a run's ledger to write (made if missing) or to read, beside a writer too.
 
-    A folder has one writer at a time. A run in a database (`postgresql://...`) has as many as there are, which share
-    its calls and its budget, unless one of them must be `alone`. The records of a folder are held against their hashes
-    first (half a second for 100,000); not where they are not `checked`, for a look at one of them or at their number.
+    A run has one writer at a time. Its file is looked through for damage first; not where it is not `checked`, for a
+    look at one record or at their number.
     With `item` the ledger gives what it holds of that item, and nothing of the others is read.
     """
-    place, writable = run_place(run), mode == "write"
-    database: SqliteDatabase | PostgresDatabase
-    if isinstance(place, Path):
-        database = SqliteDatabase(place, writable=writable)
-    else:
-        database = PostgresDatabase(place, writable=writable, alone=alone)
+    place, writable = Path(run), mode == "write"
+    database = SqliteDatabase(place, writable=writable)
     try:
-        if isinstance(database, PostgresDatabase):
-            database.prepare()
-        elif checked:
+        if checked:
             database.ensure_whole()
+        if writable:
+            database.open_head()
     except BaseException:
         database.close()
         raise
-    spends = Worker(database) if isinstance(database, PostgresDatabase) else Spender(database)
-    return Ledger(database, place, spender=spends if writable else None, item=item)
+    return Ledger(database, place, spender=Spender(database) if writable else None, item=item)
 
 
 @contextlib.contextmanager
@@ -73,16 +63,12 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
 
     Half of an import would be read as if it were all. What a killed one left is cleared away by the next.
     """
-    place, taken = run_place(run), f"{run_place(run)} is already a run."
-    if has_ledger(run):
+    place, taken = Path(run), f"{run} is already a run."
+    if is_run(run):
         raise InputError(taken, remedy="Name a new one with -o.")
-    if not isinstance(place, Path):
-        with _new_database_run(place, taken) as ledger:
-            yield ledger
-        return
     lock = take_lock(place)
     try:
-        if has_ledger(run):  # another process was faster
+        if is_run(run):  # another process was faster
             raise InputError(taken, remedy="Name a new one with -o.")
         for left in place.glob(f"{_UNFINISHED}*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -102,46 +88,35 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
         os.close(lock)
 
 
-@contextlib.contextmanager
-def _new_database_run(place: DatabaseRun, taken: str) -> Iterator[Ledger]:
-    """A ledger in a schema of its own, which gets the run's name when all of it is written."""
-    scratch = scratch_run(place)
-    try:
-        with open_ledger(scratch, mode="write", alone=True) as ledger:
-            yield ledger
-        if not publish_run(scratch, place):
-            raise InputError(taken, remedy="Name a new one with -o.")
-    except BaseException:
-        with contextlib.suppress(RichterError):  # the server may be gone: the next import clears it away
-            drop_run(scratch)
-        raise
+def is_run(source: RunLike) -> bool:
+    """Whether this is the folder of a run: one that holds a ledger."""
+    return (Path(source) / LEDGER_NAME).exists()
 
 
-def find_runs(where: Place) -> list[Place]:
-    """The runs in a folder, or in a database; parts of runs are not among them."""
-    if isinstance(where, DatabaseRun):
-        return [run for run in database_runs(where) if "/" not in run.name]
+def run_file(run: RunLike, name: str) -> Path | None:
+    """A file that a run keeps beside its ledger, or None."""
+    path = Path(run) / name
+    return ensure_inside(path, Path(run)) if path.is_file() else None
+
+
+def find_runs(where: Path) -> list[Path]:
+    """The runs in a folder; parts of runs are not among them."""
     return [path.parent for path in sorted(where.glob(f"*/{LEDGER_NAME}"))]
 
 
-def find_parts(run: RunLike) -> dict[str, Place]:
-    """A run's parts that have ledgers of their own (draws, searches) by name; see `run_part`."""
-    place = run_place(run)
-    if isinstance(place, Path):
-        folders = [path.parent for path in sorted(place.glob(f"*/{LEDGER_NAME}"))]
-        return {folder.name: ensure_inside(folder, place) for folder in folders}
-    prefix = f"{place.name}/"
-    return {run.name.removeprefix(prefix): run for run in database_runs(place) if run.name.startswith(prefix)}
+def find_parts(run: RunLike) -> dict[str, Path]:
+    """A run's parts by name: the folders in its folder that have ledgers of their own (draws, searches)."""
+    return {folder.name: ensure_inside(folder, Path(run)) for folder in find_runs(Path(run))}
 
 
 def run_used(run: RunLike) -> Usage:
     """What counts against a budget over a run and all its parts: spent, held, or never settled."""
-    return sum(_map_ledgers(_ledgers_of(run_place(run)), Ledger.used), Usage())
+    return sum(_map_ledgers(_ledgers_of(Path(run)), Ledger.used), Usage())
 
 
 def unsettled_run(run: RunLike) -> Unsettled:
     """What may have been billed without an answer, over a run and its parts."""
-    return sum(_map_ledgers(_ledgers_of(run_place(run)), Ledger.unsettled), Unsettled())
+    return sum(_map_ledgers(_ledgers_of(Path(run)), Ledger.unsettled), Unsettled())
 
 
 def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
@@ -152,58 +127,38 @@ def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
     if unsettled_run(run) == Unsettled():
         return Unsettled()
     bills = itertools.chain([billed_usd], itertools.repeat(0.0))
-    settled = _map_ledgers(_ledgers_of(run_place(run)), lambda ledger: ledger.settle(next(bills)), mode="write")
+    settled = _map_ledgers(_ledgers_of(Path(run)), lambda ledger: ledger.settle(next(bills)), mode="write")
     return sum(settled, Unsettled())
 
 
-def _ledgers_of(place: Place) -> list[Place]:
+def _ledgers_of(place: Path) -> list[Path]:
     """The ledgers whose spending is one: a run's own and its parts'."""
-    root = whole_run(place)
-    return [p for p in (root, *find_parts(root).values()) if has_ledger(p)]
+    root = _whole_run(place)
+    return [p for p in (root, *find_parts(root).values()) if is_run(p)]
+
+
+def _whole_run(place: Path) -> Path:
+    """The run that this is a part of, or itself."""
+    above = place.absolute().parent
+    return above if is_run(above) else place
 
 
 def _map_ledgers(
-    places: Iterable[Place], look: Callable[[Ledger], T], *, mode: Literal["read", "write"] = "read"
+    places: Iterable[Path], look: Callable[[Ledger], T], *, mode: Literal["read", "write"] = "read"
 ) -> Iterator[T]:
     for place in places:
         with open_ledger(place, mode=mode) as ledger:
             yield look(ledger)
 
 
-def has_ledger(run: RunLike) -> bool:
-    """Whether there is a run in this place; a database is asked."""
-    if isinstance(run_place(run), Path):
-        return is_run(run)
-    try:
-        open_ledger(run).close()
-    except InputError:
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def hold_run(run: RunLike, purpose: str) -> Iterator[None]:
-    """Let nobody else do the same with a run in a database until the block ends. (A folder has one writer anyway.)"""
-    place = run_place(run)
-    if isinstance(place, Path):
-        yield
-        return
-    database = PostgresDatabase(place, writable=False)
-    try:
-        database.hold(purpose)
-        yield
-    finally:
-        database.close()
-
-
 def start_spending(ledger: Ledger) -> RunUsage:
     """What the run with its parts, and this ledger alone, have used so far.
 
-    In a folder nobody else may spend on the run until the ledger closes.
+    Nobody else may spend on the run until the ledger closes.
     """
-    root = whole_run(ledger.place)
-    if isinstance(root, Path) and ledger.lock_spending(root):
-        here = Path(str(ledger.place)).absolute()
-        others = [p for p in _ledgers_of(root) if Path(str(p)).absolute() != here]
+    root = _whole_run(ledger.place)
+    if ledger.lock_spending(root):
+        here = ledger.place.absolute()
+        others = [p for p in _ledgers_of(root) if p.absolute() != here]
         ledger.spender.elsewhere = sum(_map_ledgers(others, Ledger.used), Usage())
     return ledger.spender.used()

@@ -10,30 +10,71 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
-from richter.store._database import Stream, Transaction, UnstorableValue, Values
-from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
-from richter.store._schema import APPLICATION_ID, NEWEST, check_version, migrations_after
+from richter.store._schema import APPLICATION_ID, COLUMNS, GROWING, SCHEMA, VERSION, check_version, insert
 
-__all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
+__all__ = ["LEDGER_NAME", "RunLike", "ensure_inside", "is_locked"]
+
+RunLike = str | Path  # the folder of a run, as a caller may give it
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
 SPENDING_LOCK = "spending.lock"  # held by who asks models for a run or a part of it, whose budget is one
-HEAD_NAME = "ledger.head"  # how many commits there were
+HEAD_NAME = "ledger.head"  # how many commits there were: by itself a ledger that has lost its end looks whole
 BUSY_TIMEOUT_S = 5.0
 LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
 RESERVE_NAME = "ledger.reserve"  # room for what is on its way when the disk fills up; given up then
 RESERVE = 64 * 2**20  # as much as all replies on their way together may be
-_COUNT_COMMIT = "INSERT INTO commits VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET number = number + 1 RETURNING number"
+_COUNT_COMMIT = """
+    INSERT INTO commits VALUES (1, 1, ?1)
+    ON CONFLICT (id) DO UPDATE SET number = number + 1, records = records + ?1 RETURNING number
+"""
+_END = f"""
+    SELECT coalesce(max(number), 0), coalesce(max(records), 0),
+    {" + ".join(f"(SELECT count(*) FROM {table})" for table in GROWING)} FROM commits
+"""  # noqa: S608  (constants)
 
 T = TypeVar("T")
 read_clock = time.time  # seconds since 1970
 _CHECKED_STATES: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
+
+
+class UnstorableValue(LedgerError):
+    """A value that a column cannot hold, among those of a transaction, which was not done."""
+
+
+class Transaction:
+    """A writing transaction under way. Records go into their tables with `add`, which counts them."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self.has_added = False
+        self.added = 0  # rows in tables that only grow
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement; the rows it returns."""
+        return self._db.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Run one statement for each row of values; how many rows it changed."""
+        return self._db.executemany(sql, rows).rowcount
+
+    def add(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Add records; the time at which they are made is the ledger's and is left out of the rows."""
+        records = [list(row) for row in rows]
+        if not records:
+            return
+        if "created_at" in COLUMNS[table]:
+            place, now = COLUMNS[table].index("created_at"), read_clock()
+            for row in records:
+                row.insert(place, now)
+        changed = self.many(insert(table), records)
+        self.has_added = True
+        self.added += changed if table in GROWING else 0
 
 
 class SqliteDatabase:
@@ -42,10 +83,9 @@ class SqliteDatabase:
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
-        self.version = NEWEST
         self._writable = writable
         self._guard = threading.RLock()
-        self._head: int | None = None
+        self._head: int | None = None  # where the number of commits is noted
         self._identity: tuple[int, int] | None = None  # of the ledger's file
         self._has_reserve = False
         self._private: tempfile.TemporaryDirectory[str] | None = None
@@ -116,29 +156,40 @@ class SqliteDatabase:
             ) from error
         return _open(Path(self._private.name) / self.path.name, "mode=rw")
 
-    def faults(self) -> list[str]:
-        """What is wrong with the file itself, or with its end; empty where nothing is."""
-        faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
-        try:
-            commits = int((self.path.parent / HEAD_NAME).read_text(encoding="ascii"))
-        except (OSError, ValueError):  # none, or an older program's: then the end is not known
-            return faults
-        if not has_hashes(self) or not self.rows("SELECT 1 FROM commits WHERE number >= ?1", (commits,)):
-            faults.append("the last records that were committed are missing")
-        return faults
-
     def ensure_whole(self) -> None:
-        """Raise where a record is not as it was written; looked at once for each state of the file."""
+        """Raise where the file is damaged; looked at once for each state of it."""
         state = self._state()
         if state is not None and _CHECKED_STATES.get(self.path) == state:
             return
-        faults = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
+        faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         if faults:
             more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
             raise LedgerCorrupt(
                 f"{self.path} is damaged: {faults[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
             )
         _CHECKED_STATES[self.path] = state
+
+    def describe_lost_end(self) -> str:
+        """That the last records may be missing, or some are, and how that shows; empty where all are there."""
+        name = self.path.absolute().parent.name
+        try:
+            head = int((self.path.parent / HEAD_NAME).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return f"the run {name} may lack its last records: {HEAD_NAME} beside its ledger is missing or unreadable"
+        commits, written, held = self.rows(_END)[0]
+        if commits < head:
+            return f"the run {name} lacks its last records: {head:,} commits were made, and {commits:,} are there"
+        if held != written:
+            return f"the run {name} is not as it was written: {written:,} records were, and {held:,} are there"
+        return ""
+
+    def open_head(self) -> None:
+        """Go on with the note of the number of commits; where the end is not known it stays unknown."""
+        path = self.path.parent / HEAD_NAME
+        if self.describe_lost_end():
+            path.unlink(missing_ok=True)
+        else:
+            self._head = os.open(path, os.O_WRONLY)
 
     def _state(self) -> tuple[object, ...] | None:
         files = [self.path, self.path.with_name(self.path.name + "-wal")]
@@ -165,21 +216,23 @@ class SqliteDatabase:
                 f"{self.path} holds a view, a trigger or a virtual table, which no ledger has.",
                 remedy="Do not use it: somebody changed it. Restore it from a copy.",
             )
-        check_version(str(self.path), version, writable=self._writable)
+        is_new = self._writable and version == 0
+        if not is_new:
+            check_version(str(self.path), version)
         if not self._writable:
-            self.version = version
             return
         db.execute("PRAGMA page_size=8192")  # of a new file: an answer of a kilobyte took a page of its own on 4,096
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
         db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
-        for number, names, script in migrations_after(version):
+        if is_new:
+            head = self.path.parent / HEAD_NAME
+            if not head.exists():
+                head.write_text("0\n", encoding="ascii")
             db.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {script} "  # constants, not input
-                f"PRAGMA user_version={number};"
+                f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {SCHEMA} "  # constants, not input
+                f"PRAGMA user_version={VERSION}; COMMIT;"
             )
-            db.executemany("INSERT INTO migrations VALUES (?1, clock())", [(name,) for name in names])
-            db.execute("COMMIT")
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -195,28 +248,17 @@ class SqliteDatabase:
         except (UnicodeError, OverflowError) as error:
             raise UnstorableValue(f"{self.path} cannot hold a value: {error}.", remedy="Leave it out.") from error
 
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Read, beside a commit in progress."""
         with self._translate_errors():
             return self._reader.execute(sql, values).fetchall()
 
-    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Read row by row."""
         with self._translate_errors():
             # `yield from` would close the cursor of a reader that stops half way, which fails once the file is closed
             for row in self._reader.execute(sql, values):  # noqa: UP028
                 yield row
-
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Stream]:
-        """Read what stands there now, whoever writes meanwhile."""
-        with self._translate_errors():
-            self._reader.execute("BEGIN")
-        try:
-            yield self.stream
-        finally:
-            if self._reader.in_transaction:
-                self._reader.execute("ROLLBACK")
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do `work` in one transaction; where the disk is full, once more in the room that was reserved."""
@@ -240,24 +282,19 @@ class SqliteDatabase:
         with self._guard, self._translate_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                transaction = HashedTransaction(_Writing(self._db))
+                transaction = Transaction(self._db)
                 result = work(transaction)
-                commits = self._db.execute(_COUNT_COMMIT).fetchone()[0] if transaction.keep_hashes() else None
+                commits = None
+                if transaction.has_added:
+                    commits = self._db.execute(_COUNT_COMMIT, (transaction.added,)).fetchone()[0]
             except BaseException:
                 if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
-            if commits is not None:
-                self._keep_head(commits)
+            if commits is not None and self._head is not None:
+                os.pwrite(self._head, f"{commits:>12}\n".encode(), 0)
             return result
-
-    def _keep_head(self, commits: int) -> None:
-        """Note the number of commits beside the ledger: a ledger that has lost its end looks whole by itself."""
-        with contextlib.suppress(OSError):  # a full disk: the end is not known, as in a ledger from before
-            if self._head is None:
-                self._head = os.open(self.path.parent / HEAD_NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-            os.pwrite(self._head, f"{commits:>12}\n".encode(), 0)
 
     def being_written(self) -> bool:
         """Whether some process holds the writer's lock."""
@@ -367,22 +404,6 @@ def _open(path: Path, flags: str) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
     db.create_function("clock", 0, lambda: read_clock())
     return db
-
-
-class _Writing:
-    """The transaction that `write` has begun."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        return self._db.execute(sql, values).fetchall()
-
-    def many(self, sql: str, rows: Sequence[Values]) -> None:
-        self._db.executemany(sql, rows)
-
-    def alone(self) -> None:
-        """Nothing to do: the folder has one writer."""
 
 
 def take_lock(folder: Path, name: str = LOCK_NAME) -> int:

@@ -52,7 +52,7 @@ from richter.tables._words import (
 
 BINARY_NAMES = ("correct", "is_correct", "passed", "pass", "success", "solved", "resolved", "ok")
 NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in", "tokens_out",
-           "token_probability", "shown_first", "human", "human_severity")  # fmt: skip
+           "steps", "failed_calls", "token_probability", "shown_first", "human", "human_severity")  # fmt: skip
 SPLIT_COLUMNS = ("split", "subset", "fold", "partition")
 SPLITS = frozenset({"train", "training", "dev", "val", "valid", "validation", "test", "testing", "holdout"})
 TRAINING = frozenset({"train", "training"})  # what a model may have learnt is asked about
@@ -78,7 +78,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in TEXTS if f in place)
     rows = _with_errors(_with_refusals(rows, frame, place, scores, what, notes))
     rows = _with_statuses(rows, frame, place, options, notes)
-    measures = _measures(frame, table, options, notes)
+    measures = _measures(frame, table, numbers, options, notes)
     rows = rows.with_columns(_measure(frame, c, what, notes).alias(f"measure\0{name}") for name, c in measures.items())
     _note_splits(frame, notes)
     rows = rows.with_columns(numbers["severity"].alias("severity")) if "severity" in numbers else rows
@@ -248,7 +248,9 @@ def _measure_of(place: Mapping[str, str]) -> str:
     return next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), "")
 
 
-def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, notes: list[str]) -> dict[str, str]:
+def _measures(
+    frame: pl.DataFrame, table: RoledTable, numbers: Mapping[str, pl.Series], options: ReadOptions, notes: list[str]
+) -> dict[str, str]:
     """The further measures of a table by name: those with a column in the table of measures, and listed scores.
 
     Columns that only may be grades are named, with the option that reads them.
@@ -262,7 +264,7 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
     if listed:
         settle = f"{map_option('score', listed[0])} makes it the main score"
         notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
-    _note_costs(table.place, notes)
+    _note_costs({f: column for f, column in table.place.items() if f in numbers and numbers[f].count()}, notes)
     if not options.map:
         _note_other_grades(frame, [c for c in frame.columns if c not in (*taken, *listed)], score, notes)
     return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}

@@ -18,8 +18,10 @@ _GRADES = {
     "clustered_by": "clustered_by", "human_cluster": "human_cluster", "token_probability": "token_probability",
 }  # fmt: skip
 _ANSWERS = {"text": "answer"} | {
-    name: name for name in ("domain", "tier", "error", "finish", "tokens_in", "tokens_out", "money_usd", "latency_s")
-}
+    name: name
+    for name in ("domain", "tier", "error", "finish", "tokens_in", "tokens_out", "money_usd", "latency_s", "steps",
+                 "failed_calls")
+}  # fmt: skip
 
 
 def graded_answers(ledger: Ledger, dataset: Dataset) -> pl.DataFrame:

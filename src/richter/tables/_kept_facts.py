@@ -16,7 +16,7 @@ from richter.tables._tables import KEY, Dataset, ReadOptions
 FACTS_COLUMN = "richter_facts"  # of a table that Richter wrote: the facts in every row, the notes in the first
 # of every answer, and not of its ledger: that has no column for them
 ANSWER_COLUMNS = ("run", "group_2", "human", "inclusion", "layer", "shown_first", "refused", "cluster", "clustered_by",
-                  "human_cluster", "token_probability")  # fmt: skip
+                  "human_cluster", "token_probability", "steps", "failed_calls")  # fmt: skip
 
 
 class KeptFacts(msgspec.Struct, omit_defaults=True):

@@ -29,7 +29,6 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
     answers = _answers(logs)
     if by_severity:
         answers = answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value"))
-    steps, step_notes = _steps(logs)
     return Part(
         name=str(sources[0]),
         answers=frame_of(answers, ROW),
@@ -38,19 +37,8 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
         conditions=list(logs.conditions),
         items=logs.items,
         score="" if by_severity else ", ".join(printable(name, limit=40) for name in names),
-        notes=[*notes, *problems(logs), *agreeing_totals(logs), *_note_other_scorers(logs, options), *step_notes],
-        steps=steps,
+        notes=[*notes, *problems(logs), *agreeing_totals(logs), *_note_other_scorers(logs, options)],
     )
-
-
-def _steps(logs: Logs) -> tuple[pl.DataFrame | None, list[Note]]:
-    """The steps of agents' runs, and notes on what was left out; None where no run has any."""
-    if not any(row.sample.steps for row in logs.rows):
-        return None, []
-    from richter.tables._run_steps import step_notes, steps_table  # only where there are steps
-
-    steps = steps_table(logs)
-    return steps, step_notes(steps)
 
 
 def _note_other_scorers(logs: Logs, options: ReadOptions) -> list[str]:
@@ -81,6 +69,7 @@ def _answer(row: Row, logs: Logs) -> dict[str, object]:
     known: dict[str, object] = {
         "item": row.item, "condition": row.condition, "draw": sample.draw, "error": sample.error,
         "finish": sample.finish, "domain": logs.items[row.item].domain or None,
+        "steps": sample.steps, "failed_calls": sample.failed_calls,
     }  # fmt: skip
     if sample.error:
         return known

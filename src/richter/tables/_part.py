@@ -61,8 +61,7 @@ class Part:
     them, the likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if
     they changed claims and are not used. `measures`: names of further scores of a table. `asked`: the questions of each
     condition, where one id has several texts.
-    `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed. `steps` are those of agents'
-    runs, None where there are none.
+    `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed.
     """
 
     name: str
@@ -84,8 +83,6 @@ class Part:
     measures: Sequence[str] = ()
     is_confirmed: bool = True
     notes: list[str] = dataclasses.field(default_factory=list)
-    steps: pl.DataFrame | None = None
-    step_ratings: pl.DataFrame | None = None
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
@@ -104,8 +101,6 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     own = pl.col("condition").replace(names)
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
-    part.steps = None if part.steps is None else part.steps.with_columns(own)
-    part.step_ratings = None if part.step_ratings is None else part.step_ratings.with_columns(own)
     part.asked = {names.get(c, c): items for c, items in part.asked.items()}
     return part
 
@@ -169,7 +164,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         is_confirmed=all(part.is_confirmed for part in parts),
     )
     found.__dict__["answer_codes"] = draft.answer_codes  # of the same rows
-    return _with_steps(found, parts)
+    return found
 
 
 def _keep_codes(tables: Dataset, items: pl.Series, codes: Indices) -> None:
@@ -181,20 +176,6 @@ def _keep_codes(tables: Dataset, items: pl.Series, codes: Indices) -> None:
 def _note_settings(options: ReadOptions) -> list[str]:
     """That `richter.toml` set how the data are read, where it did."""
     return [Note(describe_settings(options.settings), "settings")] if options.settings else []
-
-
-def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
-    """The tables with the steps of agents' runs, their faults and the figures of runs, where there are steps."""
-    own = [part.steps for part in parts if part.steps is not None]
-    if not own:
-        return tables
-    from richter.tables._run_steps import measure_runs  # only where there are steps to measure
-
-    steps = pl.concat(own).join(tables.answers, on=KEY, how="semi", maintain_order="left")
-    rated = [part.step_ratings for part in parts if part.step_ratings is not None]
-    tables = dataclasses.replace(tables, step_ratings=pl.concat(rated) if rated else None)
-    measured = measure_runs(tables, steps)
-    return dataclasses.replace(tables, answers=measured.answers, steps=steps, faults=measured.faults)
 
 
 def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:

@@ -16,7 +16,6 @@ from richter.interop import (
     distinct_stems,
     is_frame,
     is_log,
-    is_zip,
     log_files,
     named_source,
     source_name,
@@ -24,7 +23,7 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Place, is_run
+from richter.store import is_run
 from richter.tables._part import Part, assemble, rename_conditions
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
 from richter.tables._reading import options_for, proposal_of
@@ -33,9 +32,9 @@ from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 if TYPE_CHECKING:
     from richter.store import Ledger
 
-__all__ = ["holds_logs", "read_ratings", "read_tables", "single_table", "tables_of"]
+__all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
-ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
 
 def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: bool = False) -> Dataset:
@@ -80,18 +79,13 @@ def read_ratings(source: Source) -> RatingsFile:
 
 
 def _unpacked(source: Source, folder: Path) -> Source:
-    """The same source, unpacked first if it is a packed file or an evidence archive."""
+    """The same source, unpacked first if it is a packed file."""
     if is_frame(source):
         return source
     name, path = named_source(source)
-    if not isinstance(path, Path) or not path.is_file():
+    if not path.is_file():
         return source
-    run = None
-    if is_zip(path):
-        from richter.interop import evidence_run
-
-        run = evidence_run(path, folder)
-    found = run or unzipped(unpacked(path, folder), folder)
+    found = unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"
@@ -121,9 +115,9 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
 
 def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:
     """What the one condition of each source is called: the file's name, or where two are alike also its folder's."""
-    paths = [None if is_frame(s) else Path(str(named_source(s)[1])) for _, s in sources]
+    paths = [None if is_frame(s) else named_source(s)[1] for _, s in sources]
     stems = [f"frame {k + 1}" * (len(sources) > 1) or "frame" if p is None else p.stem for k, p in enumerate(paths)]
-    files = [Path(str(named_source(given)[1])) for given, _ in sources if not is_frame(given)]
+    files = [named_source(given)[1] for given, _ in sources if not is_frame(given)]
     if len({*stems}) == len(stems) or len({*files}) < len(files):
         return stems
     names = iter(distinct_stems(files).values())
@@ -176,13 +170,13 @@ def _by_references(part: Part) -> Part:
     return part
 
 
-def _places(sources: Sequence[Source]) -> Iterator[Place]:
+def _places(sources: Sequence[Source]) -> Iterator[Path]:
     """The files and runs among the sources; of a folder its files."""
     for source in sources:
         if not is_frame(source):
             place = named_source(source)[1]
-            inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
-            yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
+            inside = place.is_dir() and not is_run(place)
+            yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]
 
 
 def tables_of(
@@ -199,9 +193,9 @@ def tables_of(
     return dataclasses.replace(tables, places=(ledger.place,), options=options)
 
 
-def holds_logs(path: Place) -> bool:
+def holds_logs(path: Path) -> bool:
     """A log of a known tool, or a folder with some."""
-    if not isinstance(path, Path) or is_run(path):
+    if is_run(path):
         return False
     return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))
 
@@ -211,7 +205,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     if is_frame(source):
         return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
     name, path = named_source(source)
-    if isinstance(path, DatabaseRun) or is_run(path):
+    if is_run(path):
         from richter.store import open_ledger
         from richter.tables._read_run import part_of_ledger
 
@@ -220,18 +214,11 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         if name and len(part.conditions) > 1:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
-    elif (file := single_table(path)) is None:
+    elif path.is_dir():
         parts = read_folder(path, _tables_inside(path), options)
     else:
-        parts = read_file(file, options, named=name is not None, stem=stem)
+        parts = read_file(path, options, named=name is not None, stem=stem)
     return parts if name is None else [_named(part, name) for part in parts]
-
-
-def single_table(path: Path) -> Path | None:
-    """The file itself, or the table of grades in a folder that `richter export --hub` wrote; None for other folders."""
-    exported = path / "data" / "answers.parquet"
-    is_export = exported.is_file() and (path / "croissant.json").is_file()
-    return exported if is_export else None if path.is_dir() else path
 
 
 def _tables_inside(folder: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from richter.tables._wide_table import known_wide
 from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
 
 Key = TypeVar("Key")
-OPTIONAL_ENDINGS = (".txt", ".json", ".xml")  # of a folder: these need not be tables
+OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
 MIN_SHARED_FILES = 5  # of folders with a file for each answer
 NOTED_STEPS = ("totals", "spellings", "severity-words", "splits")  # readings that a note tells, and a proposal confirms
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"

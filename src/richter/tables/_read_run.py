@@ -11,12 +11,11 @@ import polars as pl
 
 from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE, describe_interrupted
-from richter.records import OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note, Rating
+from richter.records import LOST_END, OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note, Rating
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._kept_facts import KeptFacts, restore_facts
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
-from richter.tables._run_steps import kept_step_ratings, kept_steps
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 T = TypeVar("T")
@@ -57,9 +56,8 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        steps=kept_steps(ledger, answers),
-        step_ratings=kept_step_ratings(ledger),
         notes=[
+            *_lost_end_notes(ledger),
             *_interrupted_notes(ledger, note),
             *_served_notes(ledger),
             *_option_notes(ledger),
@@ -67,6 +65,12 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         ],
     )
     return restore_facts(part, _noted(ledger, note.get("facts") or {}, KeptFacts))
+
+
+def _lost_end_notes(ledger: Ledger) -> list[str]:
+    """A line where records of the run are missing, or may be."""
+    lost = ledger.describe_lost_end()
+    return [Note(lost, LOST_END)] if lost else []
 
 
 def _interrupted_notes(ledger: Ledger, note: dict[str, Any]) -> list[str]:

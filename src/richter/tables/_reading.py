@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
-from richter.errors import ReadingProposed, without_passwords
+from richter.errors import ReadingProposed
 from richter.records import printable
 from richter.tables._tables import Dataset, ReadOptions
 from richter.tables._words import brief, map_option, wide_option
@@ -112,7 +112,6 @@ def as_options(reading: ReadOptions) -> list[str]:
         *(map_option(field, column) for field, column in reading.map.items()),
         *(f"--{name} {low:g}:{high:g}" for name, (low, high) in ((n, e) for n, e in ends.items() if e)),
         *(f"--{name} {shlex.quote(str(value))}" for name, value in single.items() if value is not None),
-        *(f"--irreversible {shlex.quote(tool)}" for tool in reading.irreversible),
         *(f"--grade {shlex.quote(f'{word}={means}')}" for word, means in _grade_words(reading.grade).items()),
         *([] if reading.wide is None else [wide_option(reading.wide) if reading.wide else "--wide all"]),
         *(["--yes"] if reading.confirm else []),
@@ -125,7 +124,7 @@ def name_again(dataset: Dataset) -> str:
         return ""
     names = {place: name for name, place in dataset.named_places.items()}
     given = [f"{names[place]}={place}" if place in names else str(place) for place in dataset.places]
-    return " ".join([*(without_passwords(shlex.quote(text)) for text in given), *as_options(dataset.options)])
+    return " ".join([*(shlex.quote(text) for text in given), *as_options(dataset.options)])
 
 
 def _grade_words(grade: Mapping[str, float | None]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -16,13 +17,11 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Better, Item, Note, Rating, RatingKind, StepRating, counted, of_kind, printable
+from richter.records import Better, Item, Note, Rating, RatingKind, counted, of_kind, printable
 from richter.stats import Floats, Indices, Ints
-from richter.store import Place
 from richter.tables._words import USUAL_ENDS
 
 if TYPE_CHECKING:
-    from richter.severity import Scores
     from richter.tables._reading import Reading
 
 __all__ = [
@@ -33,6 +32,7 @@ __all__ = [
     "Dataset",
     "RatingsFile",
     "ReadOptions",
+    "SeverityScores",
     "chance_of",
     "is_label_sample",
     "item_codes",
@@ -55,11 +55,9 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
-    "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64, "first_fault": pl.Float64,
-    "worst_step": pl.Float64, "irreversible": pl.Int64, "first_decisive": pl.Float64,
+    "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64,
 }  # fmt: skip
 RATERS_APART = "raters apart"  # the kind of the note that an answer's several rows are raters, and no repeats
-RUN_FIGURES = ("steps", "failed_calls", "first_fault", "worst_step", "irreversible", "first_decisive")
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
     "better": pl.String, "confidence": pl.Float64, "confidence_source": pl.String,
@@ -81,8 +79,7 @@ class ReadOptions:
     (right, worst) turns a score into a severity of 0..4, `wide` names the columns that are conditions (empty: find
     them), `ratings` whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score
     between 0 and 1 counts as right, `grade` what a word among the grades counts as (None: as no grade); `any_scale`
-    takes severities above 4 as they stand, more being worse. `irreversible` names the tools of agents whose calls
-    cannot be undone. `layout` names the steps that bring a table to one row per
+    takes severities above 4 as they stand, more being worse. `layout` names the steps that bring a table to one row per
     answer. `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
     `saved` are the readings of files by the pattern of their names, as `richter.toml` has them. `settings` are the
     options, as a shell takes them, that `richter.toml` settled and nobody typed: the data say so.
@@ -99,7 +96,6 @@ class ReadOptions:
     pass_at: float | None = None
     grade: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     any_scale: bool = False
-    irreversible: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     confirm: bool = dataclasses.field(default=False, compare=False)
     saved: Mapping[str, "ReadOptions"] = dataclasses.field(default_factory=dict, compare=False)
@@ -122,8 +118,7 @@ class Dataset:
     `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
-    was read, `measures` are the further scores of tables. `steps` are those of agents' runs and `faults` what rules
-    find in them, both on the same key, with `step_ratings`; None where no answer has any. `whole` are the tables of
+    was read, `measures` are the further scores of tables. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -141,15 +136,12 @@ class Dataset:
     graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
-    places: tuple[Place, ...] = ()
-    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    places: tuple[Path, ...] = ()
+    named_places: Mapping[str, Path] = dataclasses.field(default_factory=dict)
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
     measures: tuple[str, ...] = ()
-    steps: pl.DataFrame | None = None
-    faults: pl.DataFrame | None = None
-    step_ratings: pl.DataFrame | None = None
     whole: "Dataset | None" = None
 
     @functools.cached_property
@@ -231,9 +223,7 @@ class Dataset:
 
     def _filtered(self, is_kept: pl.Expr) -> dict[str, Any]:
         """The rows of every table for which this holds."""
-        names = ("answers", "scores", "ratings", "steps", "faults", "step_ratings")
-        tables = {name: getattr(self, name) for name in names}
-        return {name: table.filter(is_kept) for name, table in tables.items() if table is not None}
+        return {name: getattr(self, name).filter(is_kept) for name in ("answers", "scores", "ratings")}
 
     @functools.cached_property
     def rows(self) -> pl.DataFrame:
@@ -269,7 +259,7 @@ class Dataset:
                 "layer",
                 "inclusion",
                 "human",
-                *(() if self.steps is None else RUN_FIGURES),
+                *(name for name in ("steps", "failed_calls") if self.answers[name].count()),
             ),
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),
@@ -612,10 +602,18 @@ def _of_items(first: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-def severity_scores(tables: Dataset) -> "Scores":
-    """The severities of first draws as items x conditions, with groups, domains, tiers and all raters' own scores."""
-    from richter.severity import Scores  # here, since it loads numba, which other tables need not wait for
+class SeverityScores(NamedTuple):
+    """Severities of items (rows) under conditions (columns), NaN where not rated; each item's domain and tier."""
 
+    items: tuple[str, ...]
+    conditions: tuple[str, ...]
+    severity: Floats
+    domain: NDArray[np.str_] | None
+    tier: Ints | None
+
+
+def severity_scores(tables: Dataset) -> SeverityScores:
+    """The severities of first draws as items x conditions, with the items' domains and tiers."""
     found = severity_of(tables).filter(pl.col("draw") == 0)
     if found.is_empty():
         ends = "RIGHT:WORST"
@@ -629,56 +627,24 @@ def severity_scores(tables: Dataset) -> "Scores":
         )
     items = tuple(found["item"].unique().sort().to_list())
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
-    shape = (len(items), len(conditions))
-
-    def place(frame: pl.DataFrame) -> tuple[Indices, Indices]:
-        return tuple(  # type: ignore[return-value]
-            frame[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-            for name, order in (("item", items), ("condition", conditions))
-        )
-
-    def grid(frame: pl.DataFrame, column: str) -> Floats:
-        out = np.full(shape, np.nan)
-        out[place(frame)] = frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return out
-
+    row, column = (
+        found[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
+        for name, order in (("item", items), ("condition", conditions))
+    )
+    severity = np.full((len(items), len(conditions)), np.nan)
+    severity[row, column] = found["severity"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     first = tables.answers.filter(pl.col("draw") == 0).join(found, on=KEY, how="semi", maintain_order="left")
     of_item = pl.DataFrame({"item": items}).join(
         first.unique("item", keep="first"), on="item", how="left", maintain_order="left"
     )
-    judges, judge_names = _judges(tables, items, conditions, place)
-    group = of_item["group"]
     domain = of_item["domain"]
-    return Scores(
+    return SeverityScores(
         items=items,
         conditions=conditions,
-        severity=grid(found, "severity"),
+        severity=severity,
         domain=None if domain.null_count() == len(domain) else domain.fill_null("").to_numpy().astype(np.str_),
         tier=_tiers(of_item["tier"], tables.name),
-        judges=judges,
-        judge_names=judge_names,
-        groups=None if group.null_count() == len(group) else _codes(group, of_item["item"]),
-        length=grid(first, "tokens_out") if first["tokens_out"].null_count() < len(first) else None,
     )
-
-
-def _judges(
-    tables: Dataset, items: tuple[str, ...], conditions: tuple[str, ...], place: Any
-) -> tuple[Floats | None, NDArray[np.str_] | None]:
-    kind = "judge" if tables.counting == "given" else tables.counting
-    rows = tables.ratings.filter(
-        pl.col("kind") == (kind or ""), pl.col("draw") == 0, pl.col("item").is_in(list(items))
-    ).with_columns(pl.int_range(pl.len()).over(KEY).alias("place"))
-    if not (rows["place"] > 0).any():
-        return None, None
-    raters = rows["place"].n_unique()
-    shape = (raters, len(items), len(conditions))
-    scores, names = np.full(shape, np.nan), np.full(shape, "", dtype=object)
-    for k in range(raters):
-        own = rows.filter(pl.col("place") == k)
-        scores[k][place(own)] = own["severity"].fill_null(float("nan")).to_numpy()
-        names[k][place(own)] = own["rater"].to_numpy()
-    return scores, names.astype(np.str_)
 
 
 def _codes(group: pl.Series, item: pl.Series) -> Indices:
@@ -780,7 +746,6 @@ class RatingsFile:
     ratings: tuple[Rating, ...]
     domains: dict[str, str]  # item -> domain
     strata: dict[tuple[str, str, int], str]  # (item, condition, draw) -> stratum of the label sample
-    of_steps: tuple[StepRating, ...] = ()  # a rating for every step of a rated run
 
 
 def ratings_of(tables: Dataset) -> RatingsFile:
@@ -796,18 +761,4 @@ def ratings_of(tables: Dataset) -> RatingsFile:
         ratings=tuple(Rating(**row) for row in rows.iter_rows(named=True)),
         domains=dict(answers.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows()),
         strata={} if layers is None else {(i, c, d): layer for i, c, d, layer in layers.iter_rows()},
-        of_steps=tuple(_every_step(tables)),
     )
-
-
-def _every_step(tables: Dataset) -> Iterator[StepRating]:
-    """Every rater's severity of every step of the runs that it rated: 0 where it found nothing wrong."""
-    if tables.steps is None or tables.step_ratings is None:
-        return
-    who = [*KEY, "rater", "kind"]
-    rated = tables.ratings.filter(pl.col("severity").is_not_null()).select(who).unique(maintain_order=True)
-    places = tables.steps.select(*KEY, pl.col("place").cast(pl.Int64).alias("step"))
-    given = tables.step_ratings.select(*who, "step", "severity")
-    every = rated.join(places, on=KEY, how="inner").join(given, on=[*who, "step"], how="left")
-    every = every.with_columns(pl.col("severity").fill_null(0.0))
-    yield from (StepRating(**row) for row in every.iter_rows(named=True))

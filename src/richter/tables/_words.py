@@ -114,7 +114,7 @@ _LED = re.compile(
     r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
     re.IGNORECASE,
 )
-_SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out")
+_SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out", "steps", "failed_calls")
 _SIZE = r"^(?:(?<sign>[$€£¥])\s*)?(?<number>[-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(?<unit>[$€£¥]|[a-zµ]+)?$"
 _UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0.01, "cent": 0.01, "cents": 0.01,
           "k": 1000.0}  # fmt: skip

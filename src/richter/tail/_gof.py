@@ -18,7 +18,6 @@ from richter.tail._gpd import GpdFit, fit_gpd, seeds_from
 
 __all__ = ["GofResult", "gpd_gof"]
 
-Statistic = Literal["ad", "cvm"]
 _N_EIGENFUNCTIONS = 100  # eigenfunctions kept; the rest enters through its mean
 _N_NODES = 600
 
@@ -31,7 +30,7 @@ class GofResult(Result):
     found). With ties the p-value by eigenvalues does not hold, and `note` says so.
     """
 
-    statistic: str
+    statistic: str = "ad"
     value: float
     p: float
     method: str
@@ -47,13 +46,12 @@ class GofResult(Result):
 def gpd_gof(
     exceedances: ArrayLike,
     *,
-    statistic: Statistic = "ad",
     method: Literal["eigen", "bootstrap"] = "eigen",
     rounding: float | ArrayLike | None = None,
     n_resamples: int = 9_999,
     rng: np.random.Generator | None = None,
 ) -> GofResult:
-    """The Anderson-Darling (or Cramer-von Mises) test of a GPD whose parameters are estimated from the same data.
+    """The Anderson-Darling test of a GPD whose parameters are estimated from the same data.
 
     `eigen`: the limit law of Choulakian and Stephens (2001), a weighted sum of chi-squared variables, computed for
     the fitted xi instead of read from their table (mind their sign, k = -xi). Holds for xi > -0.5 and untied data.
@@ -69,30 +67,26 @@ def gpd_gof(
     >>> gpd_gof(np.random.default_rng(0).exponential(size=500)).p > 0.05
     True
     """
-    if statistic not in ("ad", "cvm"):
-        raise InputError(f"statistic={statistic!r} is not known.", remedy="Use 'ad' or 'cvm'.")
     if method not in ("eigen", "bootstrap"):
         raise InputError(f"method={method!r} is not known.", remedy="Use 'eigen' or 'bootstrap'.")
     given, grid = _read_rounding(rounding)
     fit = fit_gpd(exceedances)
     x = np.sort(np.asarray(exceedances, dtype=np.float64))
-    pair = _kernels.edf_statistics(x, fit.xi, fit.sigma)
-    value = pair[0] if statistic == "ad" else pair[1]
+    value = _kernels.anderson_darling(x, fit.xi, fit.sigma)
     _, repeats = np.unique(x, return_counts=True)
     tied = float(repeats[repeats > 1].sum() / len(x))
     step = (rounding_step(x) if given is None else given) or None
     if method == "eigen":
-        p = _limit_p_value(value, fit, statistic)
+        p = _limit_p_value(value, fit)
     else:
         rng = rng or np.random.default_rng(0)
         # the lowest grid point above the threshold, in (0, step]; 1e-6 absorbs the error of the step
         first = 0.0 if step is None else x[0] - math.floor(x[0] / step - 1e-6) * step
         drawn = _kernels.simulate_gof(
             len(x), fit.xi, fit.sigma, step or 0.0, first, grid, seeds_from(rng, n_resamples)
-        )[:, 0 if statistic == "ad" else 1]
+        )[:, 0]
         p = (1 + int(np.sum(drawn >= value))) / (n_resamples + 1)
     return GofResult(
-        statistic=statistic,
         value=value,
         p=p,
         method=method,
@@ -119,14 +113,14 @@ def _read_rounding(rounding: float | ArrayLike | None) -> tuple[float | None, Fl
     return step, np.empty(0)
 
 
-def _limit_p_value(value: float, fit: GpdFit, statistic: Statistic) -> float:
+def _limit_p_value(value: float, fit: GpdFit) -> float:
     """`gof_p_value` at the fitted xi, where the limit law holds."""
     if not fit.regular:
         raise InputError(
             f"xi = {fit.xi:.3f} is not above -0.5, where the limit law of the test does not hold.",
             remedy="Use method='bootstrap', or a transform that respects the bound.",
         )
-    return gof_p_value(value, fit.xi, statistic)
+    return gof_p_value(value, fit.xi)
 
 
 def _describe_ties(tied: float, method: str, step: float | None, *, has_grid: bool) -> str:
@@ -169,50 +163,44 @@ def rounding_step(x: Floats) -> float | None:
     return None
 
 
-def gof_p_value(value: float, xi: float, statistic: Statistic) -> float:
+def gof_p_value(value: float, xi: float) -> float:
     """P(limit > value): Imhof's (1961) integral for the weighted sum of chi-squared variables."""
-    weights, rest = _eigenvalues(round(xi, 4), statistic)
+    weights, rest = _eigenvalues(round(xi, 4))
     x = value - rest
     if x <= 0:
         return 1.0
     if x > 60 * weights.max():  # the tail falls as exp(-x / (2 max)): below 1e-12, and the integral only oscillates
         return 0.0
-    t, log_gamma, angle, quadrature = _imhof_grid(round(xi, 4), statistic)
+    t, log_gamma, angle, quadrature = _imhof_grid(round(xi, 4))
     integrand = np.sin(angle - 0.5 * x * t) * np.exp(-log_gamma) / t
     return float(np.clip(0.5 + integrand @ quadrature / math.pi, 0.0, 1.0))
 
 
-@functools.lru_cache(maxsize=4)
-def _basis(statistic: Statistic) -> tuple[Floats, ...]:
+@functools.cache
+def _basis() -> tuple[Floats, ...]:
     """Quadrature in u = 1 - F with nodes crowded at u = 0, the kernel's eigenvalues and eigenfunctions without fit."""
     nodes, weights = roots_legendre(_N_NODES)
     v = 0.5 * (nodes + 1)
     u, du = v**4, 2.0 * weights * v**3  # du = 4 v^3 dv, dv = weights / 2
     j = np.arange(1, _N_EIGENFUNCTIONS + 1)
-    if statistic == "ad":
-        lam: NDArray[Any] = 1.0 / (j * (j + 1))
-        # sqrt(s(1-s)) P_j'(2s-1), normalised; divided by sqrt(s(1-s)) as the integrand needs it
-        y = 1 - 2 * u
-        below, here = eval_legendre(j[:, None] - 1, y), eval_legendre(j[:, None], y)
-        slope = j[:, None] * (below - y * here) / (4 * u * (1 - u))  # 1 - y^2 = 4 u (1 - u)
-        functions = np.sqrt(4 * (2 * j + 1) / (j * (j + 1)))[:, None] * slope
-        density = du / (u * (1 - u))
-    else:
-        lam = 1.0 / (j * math.pi) ** 2
-        functions = math.sqrt(2) * np.sin(j[:, None] * math.pi * (1 - u))
-        density = du
-    return u, du, density, lam, functions
+    lam: NDArray[Any] = 1.0 / (j * (j + 1))
+    # sqrt(s(1-s)) P_j'(2s-1), normalised; divided by sqrt(s(1-s)) as the integrand needs it
+    y = 1 - 2 * u
+    below, here = eval_legendre(j[:, None] - 1, y), eval_legendre(j[:, None], y)
+    slope = j[:, None] * (below - y * here) / (4 * u * (1 - u))  # 1 - y^2 = 4 u (1 - u)
+    functions = np.sqrt(4 * (2 * j + 1) / (j * (j + 1)))[:, None] * slope
+    return u, du, du / (u * (1 - u)), lam, functions
 
 
 @functools.lru_cache(maxsize=512)
-def _eigenvalues(xi: float, statistic: Statistic) -> tuple[Floats, float]:
+def _eigenvalues(xi: float) -> tuple[Floats, float]:
     """Eigenvalues of the kernel of the empirical process with both parameters estimated, and the mean of the rest.
 
-    rho(s, t) = min(s, t) - s t - g(s)' V g(t), weighted by 1 / sqrt(s(1-s) t(1-t)) for Anderson-Darling, with g the
+    rho(s, t) = min(s, t) - s t - g(s)' V g(t), weighted by 1 / sqrt(s(1-s) t(1-t)), with g the
     derivative of F in (sigma, xi) and V the inverse information (1 + xi) [[2, -1], [-1, 1 + xi]] at sigma = 1.
     In the basis of the kernel without estimation this is a diagonal matrix minus one of rank two.
     """
-    u, du, density, lam, functions = _basis(statistic)
+    u, du, density, lam, functions = _basis()
     log_u = np.log(u)
     if abs(xi) < 1e-4:  # limits, to second order in xi
         scale = u * log_u * (1 + xi * log_u / 2)
@@ -227,13 +215,13 @@ def _eigenvalues(xi: float, statistic: Statistic) -> tuple[Floats, float]:
     matrix = np.diag(lam) - projections @ covariance @ projections.T
     values = np.linalg.eigvalsh(matrix)
     values = values[values > 1e-12]
-    trace = (1.0 if statistic == "ad" else 1 / 6) - float(np.einsum("in,ij,jn,n->", g, covariance, g, density))
+    trace = 1.0 - float(np.einsum("in,ij,jn,n->", g, covariance, g, density))
     return values, max(trace - float(values.sum()), 0.0)
 
 
 @functools.lru_cache(maxsize=256)
-def _imhof_grid(xi: float, statistic: Statistic) -> tuple[Floats, ...]:
-    values, _ = _eigenvalues(xi, statistic)
+def _imhof_grid(xi: float) -> tuple[Floats, ...]:
+    values, _ = _eigenvalues(xi)
     top = 1.0 / values.max()
     while 0.25 * np.sum(np.log1p((values * top) ** 2)) + math.log(top) < 18:  # integrand below 1e-8 of its start
         top *= 1.3

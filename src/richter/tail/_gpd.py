@@ -12,7 +12,7 @@ from richter._special import ndtri, stdtrit
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats
-from richter.stats._bootstrap import bca_levels
+from richter.stats._bootstrap import percentiles
 from richter.tail import _gpd_kernels as _kernels
 
 __all__ = ["GpdFit", "fit_gpd", "tvar"]
@@ -48,8 +48,7 @@ class GpdFit(Shown):
 def fit_gpd(
     exceedances: ArrayLike,
     *,
-    weights: ArrayLike | None = None,
-    interval: Literal["profile", "percentile", "bca"] = "profile",
+    interval: Literal["profile", "percentile"] = "profile",
     level: float = 0.95,
     n_resamples: int = 10_000,
     rng: np.random.Generator | None = None,
@@ -57,11 +56,10 @@ def fit_gpd(
     """The fit of GPD(xi, sigma), eq. (1) of the tail paper, to exceedances x = severity - threshold > 0.
 
     G(x) = 1 - (1 + xi x / sigma)^(-1/xi), by maximum likelihood over xi >= -1 through Grimshaw's profile. Valid for
-    independent exceedances from xi > -0.5; `regular` says when the estimate is below. `weights` are whole numbers:
-    how often each exceedance counts.
+    independent exceedances from xi > -0.5; `regular` says when the estimate is below.
 
-    Intervals for xi: `profile` (likelihood ratio; the default, needs no resampling), `percentile` (the paper's; it
-    covers too little below 500 exceedances) and `bca`; the last two resample, without `rng` from seed 0.
+    Intervals for xi: `profile` (likelihood ratio; the default, needs no resampling) and `percentile` (the paper's,
+    which covers too little below 500 exceedances; it resamples, without `rng` from seed 0).
 
     >>> from richter.tail import fit_gpd
     >>> import numpy as np
@@ -69,32 +67,26 @@ def fit_gpd(
     >>> abs(fit_gpd(exceedances).xi) < 0.15
     True
     """
-    x, w = _check_exceedances(exceedances, weights)
+    x = _check_exceedances(exceedances)
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
-    if interval not in ("profile", "percentile", "bca"):
-        raise InputError(f"interval={interval!r} is not known.", remedy="Use 'profile', 'percentile' or 'bca'.")
+    if interval not in ("profile", "percentile"):
+        raise InputError(f"interval={interval!r} is not known.", remedy="Use 'profile' or 'percentile'.")
     scale = float(np.median(x))
-    xi, sigma, loglik = _kernels.fit_weighted(x, w, scale, math.nan)
-    n = int(w.sum())
+    xi, sigma, loglik = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), scale, math.nan)
     at_bound = xi <= -1
     if interval == "profile":
-        interval_of_xi, resamples = _profile_interval(x, w, n, xi, sigma, loglik, level), None
+        interval_of_xi, resamples = _profile_interval(x, xi, sigma, loglik, level), None
     else:
-        rng = rng or np.random.default_rng(0)
-        rows, resamples = np.repeat(x, w), n_resamples
+        rng, resamples = rng or np.random.default_rng(0), n_resamples
         start = xi / sigma if not at_bound else math.nan
-        drawn = bootstrap_xi(rows, scale, start, seeds_from(rng, n_resamples))
-        levels = np.array([(1 - level) / 2, (1 + level) / 2])
-        if interval == "bca":
-            levels = bca_levels(xi, drawn, _kernels.fit_rows(rows, scale, start), levels)
-        low, high = np.quantile(drawn, levels)
-        interval_of_xi = Interval(low=float(low), high=float(high), level=level, method=f"bootstrap {interval}")
+        drawn = bootstrap_xi(x, scale, start, seeds_from(rng, n_resamples))
+        interval_of_xi = percentiles(drawn, level=level)
     return GpdFit(
         xi=xi,
         sigma=sigma,
         interval=interval_of_xi,
-        n=n,
+        n=len(x),
         loglik=loglik,
         regular=xi > -0.5,
         at_bound=at_bound,
@@ -119,29 +111,23 @@ def bootstrap_xi(x: Floats, scale: float, start: float, seeds: NDArray[np.uint64
     return drawn
 
 
-def _check_exceedances(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
+def _check_exceedances(exceedances: ArrayLike) -> Floats:
     x = np.ascontiguousarray(exceedances, dtype=np.float64)
     if x.ndim != 1:
         raise InputError(f"Exceedances have {x.ndim} dimensions.", remedy="Give one row of numbers.")
-    if weights is None:
-        w = np.ones(len(x), dtype=np.int32)
-    else:
-        given = np.asarray(weights)
-        if given.shape != x.shape or (given < 0).any() or (given != np.floor(given)).any():
-            raise InputError("Weights must be whole numbers >= 0, one an exceedance.", remedy="They count repetitions.")
-        w = given.astype(np.int32)
     bad = int(np.sum(~np.isfinite(x) | (x <= 0)))
     if bad:
         raise InputError(
             f"{bad} of {len(x)} exceedances are not finite numbers above 0.",
             remedy="Subtract the threshold and keep what lies strictly above it.",
         )
-    n = int(w.sum())
-    if n < MIN_EXCEEDANCES:
-        raise TooFewErrors(f"{n} exceedances cannot carry a tail shape.", n=n, needed=MIN_EXCEEDANCES)
-    if np.ptp(x[w > 0]) == 0:
-        raise InputError(f"All {n} exceedances are equal ({x[0]:g}): there is no shape.", remedy="Check the scores.")
-    return x, w
+    if len(x) < MIN_EXCEEDANCES:
+        raise TooFewErrors(f"{len(x)} exceedances cannot carry a tail shape.", n=len(x), needed=MIN_EXCEEDANCES)
+    if np.ptp(x) == 0:
+        raise InputError(
+            f"All {len(x)} exceedances are equal ({x[0]:g}): there is no shape.", remedy="Check the scores."
+        )
+    return x
 
 
 def interval_by_group(exceedances: Floats, groups: ArrayLike, fit: GpdFit, *, level: float) -> Interval:
@@ -162,15 +148,12 @@ def interval_by_group(exceedances: Floats, groups: ArrayLike, fit: GpdFit, *, le
     design = max(float(of_group @ of_group) / float(influence @ influence), 1.0)
     freedom = max(float(size @ size) ** 2 / float(np.sum(size**4)) - 1, 1.0)
     point = float(stdtrit(freedom, 0.5 + level / 2))
-    n, once = len(exceedances), np.ones(len(exceedances), dtype=np.int32)
-    found = _profile_interval(exceedances, once, n, fit.xi, fit.sigma, fit.loglik, level, design=design, point=point)
+    found = _profile_interval(exceedances, fit.xi, fit.sigma, fit.loglik, level, design=design, point=point)
     return dataclasses.replace(found, method=f"{found.method}, by group")
 
 
 def _profile_interval(
     x: Floats,
-    w: NDArray[np.int32],
-    n: int,
     xi: float,
     sigma: float,
     loglik: float,
@@ -186,16 +169,16 @@ def _profile_interval(
     independently; `point` is another than the normal one.
     """
     z = float(ndtri(0.5 + level / 2)) if point is None else point
-    mean, top = float(x @ w) / n, float(x[w > 0].max())
-    lower = -1.0 / top
+    n, once = len(x), np.ones(len(x), dtype=np.int32)
+    mean, lower = float(x @ once) / n, -1.0 / float(x.max())
 
     def excess(tau: float, side: int) -> float:
-        shape_there, height = _kernels.profile_point(x, w, n, mean, tau)
+        shape_there, height = _kernels.profile_point(x, once, n, mean, tau)
         root = math.sqrt(max(2 * (loglik - height) / design, 0.0))
         return root - max(z - side * _root_mean(shape_there, n / design), 0.0)
 
     def shape(tau: float) -> float:
-        value: float = _kernels.profile_point(x, w, n, mean, tau)[0]
+        value: float = _kernels.profile_point(x, once, n, mean, tau)[0]
         return value
 
     best = xi / sigma if xi > -1 else lower * (1 - 1e-12)

@@ -201,18 +201,6 @@ def profile_point(x: Floats, w: Counts, total: int, mean: float, tau: float) -> 
 
 
 @njit(cache=True)
-def fit_rows(x: Floats, scale: float, start: float) -> Floats:
-    """xi with each exceedance left out in turn (the jackknife)."""
-    w = np.ones(len(x), dtype=np.int32)
-    values = np.empty(len(x))
-    for i in range(len(x)):
-        w[i] = 0
-        values[i], _, _ = fit_weighted(x, w, scale, start)
-        w[i] = 1
-    return values
-
-
-@njit(cache=True)
 def _draw_counts(n: int, state: Any) -> Counts:
     """How often each of n things is drawn in a resample of n: two 32-bit indices from each step of the stream."""
     drawn = np.zeros(n, dtype=np.int32)
@@ -288,8 +276,8 @@ def bootstrap_rows(
 
 
 @njit(cache=True)
-def edf_statistics(x: Floats, xi: float, sigma: float) -> tuple[float, float]:
-    """Anderson-Darling's A-squared and Cramer-von Mises' W-squared of ascending exceedances against GPD(xi, sigma)."""
+def anderson_darling(x: Floats, xi: float, sigma: float) -> float:
+    """Anderson-Darling's A-squared of ascending exceedances against GPD(xi, sigma)."""
     n = len(x)
     survival = np.empty(n)
     for i in range(n):  # log of 1 - F, kept away from -inf for a value beyond the fitted end point
@@ -299,12 +287,11 @@ def edf_statistics(x: Floats, xi: float, sigma: float) -> tuple[float, float]:
         else:
             survival[i] = -math.log(max(1.0 + xi * z, 1e-300)) / xi
         survival[i] = max(survival[i], -690.0)
-    a2, w2 = 0.0, 1.0 / (12 * n)
+    a2 = 0.0
     for i in range(n):
         below = -math.expm1(survival[i])
         a2 += (2 * i + 1) * (math.log(max(below, 1e-300)) + survival[n - 1 - i])
-        w2 += (below - (2 * i + 1) / (2 * n)) ** 2
-    return -n - a2 / n, w2
+    return -n - a2 / n
 
 
 @njit(cache=True)
@@ -343,18 +330,17 @@ def _round_sorted(x: Floats, step: float, first: float, grid: Floats) -> None:
 def simulate_gof(
     n: int, xi: float, sigma: float, step: float, first: float, grid: Floats, seeds: NDArray[np.uint64]
 ) -> Floats:
-    """(A-squared, W-squared, refitted xi) of samples of n from GPD(xi, sigma), refitted in each sample.
+    """(A-squared, refitted xi) of samples of n from GPD(xi, sigma), refitted in each sample.
 
     With step > 0 the samples are rounded as the data are: the k-th cell of width `step` above the threshold becomes
     first + k step. With a `grid` of values they are rounded to it instead, the lowest cell starting at the threshold.
     Samples come sorted from exponential spacings, and rounding keeps the order.
     """
-    out = np.empty((len(seeds), 3))
+    out = np.empty((len(seeds), 2))
     for b in prange(len(seeds)):
         x = _draw_sorted(n, xi, sigma, seeds[b])
         _round_sorted(x, step, first, grid)
         w = np.ones(n, dtype=np.int32)
         fitted_xi, fitted_sigma, _ = fit_weighted(x, w, x[n // 2], xi / sigma if xi > -0.9 else math.nan)
-        out[b, 0], out[b, 1] = edf_statistics(x, fitted_xi, fitted_sigma)
-        out[b, 2] = fitted_xi
+        out[b, 0], out[b, 1] = anderson_darling(x, fitted_xi, fitted_sigma), fitted_xi
     return out

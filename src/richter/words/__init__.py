@@ -9,7 +9,6 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter.words._advice import *
-    from richter.words._agent_words import *
     from richter.words._check_words import *
     from richter.words._claim_sentences import *
     from richter.words._document_words import *

@@ -22,11 +22,11 @@ BLOCK_REASONS = {  # filled from fields by `format`
     "no values": "{name} has no question with a value of {noun}",
     "baseline": "{name} has no graded question in common with {baseline}",
     "missing": "{number:,} of {total:,} grades are missing{of}, and {why}",
-    "missing in runs": "a claim about new runs cannot count them as wrong",
     "no worst value": "{noun} has no worst value",
     "proxy labels": "people rated a sample of the answers, and {noun} can't use its weights",
     "judges": "the references contradict the judges: {found}",
     "groups": "questions are grouped in two ways, and {noun} allows for one grouping here",
+    "runs": "runs vary beside questions, and {noun} does not allow for that",
     "total": "the total of {name} is 0 ({noun})",
 }
 REMEDIES = {  # by the gate that blocks, and by what lets it pass
@@ -41,13 +41,11 @@ REMEDIES = {  # by the gate that blocks, and by what lets it pass
     "judges": "Read answers that judges and references grade differently, or label some: richter label.",
     "range": "Correct the values, or leave the column out.",
     "groups": "Name the grouping that counts: --map group=COLUMN.",
+    "runs": "Read the runs as repeats of a question: --map draw=COLUMN.",
     "total": "Leave this measure out, or give the amounts that were paid.",
 }
 CHECK_NOTES = {  # filled from fields by `format`
     "reading": "Reading not confirmed: columns were inferred.",
-    "suite": "the mean is over these benchmarks and no others; with tasks as a sample, give them as the column group",
-    "strength": "strengths suppose that a model's odds against another do not depend on the question",
-    "shown first": "the answer shown first has {odds:.2f} times the odds of winning, which the strengths allow for",
     "contests": "each two are compared in the questions in which they met",
     "unpaired": "the two are compared as if on different questions (--unpaired)",
     "own questions": "{reason}; if these are the same questions, use the same IDs",

@@ -1,11 +1,10 @@
 """The sentences of claims: the answer, its numbers, then what would change it."""
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING
 
 from richter.claims._measures import Metric
-from richter.claims._question import TOTALS, Asked, Blocked, Evidence, one_sided_level
+from richter.claims._question import TOTALS, Asked, Blocked
 from richter.records import Claim, GradedResult, Interval, Verdict, of_kind
 from richter.words._spans import (
     amount_of,
@@ -21,7 +20,6 @@ from richter.words._spans import (
 
 if TYPE_CHECKING:
     from richter.claims._subgroups import Subgroups
-    from richter.claims._suite import Trade
 
 __all__ = ["describe_gap", "describe_label_change", "describe_note", "requirement_name"]
 
@@ -276,45 +274,6 @@ def _is_other_verdict(claim: Claim, graded: GradedResult) -> bool:
     if graded.verdict is not claim.verdict:
         return True
     return claim.verdict in _SHOWN and (graded.estimate > _value_of(claim)) != _is_rising(claim)
-
-
-def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
-    """Whether the second condition keeps the quality at a lower cost, each part one-sided at `alpha`."""
-    second = conditions[1]
-    name = f"{_describe_trade_verdict(trade, conditions, verdict, alpha)} ({count_units(trade.quality.n, 'item')})."
-    text = f"by the judge's grades, {name}" if trade.quality.judged else name
-    pairs = ((trade.metric, trade.quality), (trade.cost_metric, trade.cost))
-    spans = [
-        f"{metric.noun[0].upper()}{metric.noun[1:]}: "
-        + describe_span(
-            _ratio_words(metric, known), known.estimate, known.interval(one_sided_level(alpha)), is_difference=True
-        )
-        for metric, known in pairs
-    ]
-    text = f"{text} {'. '.join(spans)}."
-    text = text if text.startswith(second) else text[0].upper() + text[1:]
-    return " ".join(filter(None, (text, as_sentence(trade.quality.judged))))
-
-
-def _describe_trade_verdict(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
-    """What is shown of the second condition's quality and cost, or what is not shown yet."""
-    first, second = conditions
-    loss = f"{_worse_by(trade.metric, trade.margin)} than {first}{_on(trade.metric)}"
-    if verdict is Verdict.REFUTED:
-        faults = [f"{trade.cost_metric.worse_word} than {first}"] if trade.costs_more(alpha) else []
-        faults += [loss] if trade.loses_quality(alpha) else []
-        return f"{second} is {' and '.join(faults)}"
-    name = f"{second} is not {loss}, and it is {trade.cost_metric.better_word}"
-    if verdict is Verdict.VERIFIED:
-        return name
-    parts = ((trade.metric.noun, trade.keeps_quality(alpha)), (trade.cost_metric.noun, trade.saves(alpha)))
-    lacking = [noun for noun, holds in parts if not holds]
-    return f"inconclusive ({' and '.join(lacking)}): {name}" if lacking else f"inconclusive: {name}"
-
-
-def _ratio_words(metric: Metric, known: Evidence) -> Metric:
-    """The words of a ratio speak in per cent."""
-    return dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if known.relative else metric
 
 
 def describe_heterogeneity(found: "Subgroups", verdict: Verdict, p: float | None) -> str:

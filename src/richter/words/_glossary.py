@@ -141,7 +141,7 @@ GLOSSARY: dict[str, str] = {
     "to it.",
     "mover": "A way to get the interval of a difference from the intervals of its two parts.",
     "pass@k": "The chance that at least one of k answers is right.",
-    "run": "A folder, or a place in a database, that holds all answers, costs and ratings of one audit.",
+    "run": "A folder that holds all answers, costs and ratings of one audit.",
     "ledger": "The file in a run that records every call to a model before its answer is used.",
 }
 ALIASES = {  # other spellings of a term

@@ -34,14 +34,12 @@ def side(claim: Claim) -> Side:
     """Whether a claim is good or bad news for what it speaks of (the second of two conditions), or neither.
 
     A difference that was shown is better or worse by its sign and by which end of the measure is good; a requirement,
-    a limit or a trade is good news where it holds. Everything else is open, or alike where equivalence was shown.
+    a limit is good news where it holds. Everything else is open, or alike where equivalence was shown.
     """
     if claim.verdict is Verdict.EQUIVALENT:
         return "alike"
     if claim.verdict not in _SHOWN or claim.estimate is None or claim.better is None:
         return "open"
-    if claim.is_trade:
-        return "better" if claim.verdict is Verdict.VERIFIED else "worse"
     asked = claim.hypothesis
     value = 0.0 if asked is None else asked.value
     if len(claim.conditions) == 1 and asked is not None and asked.relation in ("above", "below"):
@@ -128,7 +126,7 @@ def describe_counts(claim: Claim, changed: tuple[int, int] | None = None) -> str
     """What two conditions got, as everybody counts it; `changed` are the questions fixed and broken."""
     values = [v for v in claim.values if v is not None and math.isfinite(v)]
     words = claim_words(claim)
-    if len(values) != 2 or words.is_cost or claim.is_trade:
+    if len(values) != 2 or words.is_cost:
         return ""
     if claim.measure in ("accuracy", "error_rate"):
         return _describe_right(claim, values, changed)
@@ -234,8 +232,7 @@ def _pair(claims: Sequence[Claim], first: str, second: str) -> str:
     tested = [c for c in ordered if c.interval or c.plain_interval]
     if not tested:
         return _describe_blocked_pair(ordered, first, second)
-    others = [] if tested[0].is_trade else tested[1:]  # a trade says what its parts show
-    return f"{_describe_main(tested[0], first, second)}{_describe_others(others, second)}"
+    return f"{_describe_main(tested[0], first, second)}{_describe_others(tested[1:], second)}"
 
 
 def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> str:
@@ -246,8 +243,6 @@ def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> 
 
 def _describe_main(claim: Claim, first: str, second: str) -> str:
     """The claim on the main measure as a headline, spoken of the second condition."""
-    if claim.is_trade:
-        return claim.sentence
     words, span = claim_words(claim), claim.interval or claim.plain_interval
     assert span is not None
     assert claim.estimate is not None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Verdict, at_most, plain, printable, refusals
-from richter.records._claim import TRADES
 from richter.words._headline import describe_counts, side
 from richter.words._spans import (
     among,
@@ -389,10 +388,15 @@ def _describe_compared(conditions: Sequence[Document]) -> str:
     return " and ".join(name(c.get("name"), limit=30) for c in conditions)
 
 
+def describe_lost_end(lost: str) -> str:
+    return f"{lost[:1].upper()}{lost[1:]}."
+
+
 def describe_warnings(document: Document) -> str:
-    state = (document.get("run") or {}).get("state")
+    run = document.get("run") or {}
+    state = run.get("state")
     simulated = [name(c.get("name")) for c in document.get("conditions") or [] if c.get("simulated")]
-    warnings = []
+    warnings = [describe_lost_end(str(run["lost"]))] if run.get("lost") else []
     if state == "in progress":
         warnings.append("This run is still in progress: the numbers cover what is answered and graded so far.")
     if state == "empty":
@@ -507,7 +511,6 @@ def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
             values=values[::-1] if turned else values,
             n=int(claim.get("n") or 0),
             apart=False,
-            is_trade=(claim.get("family") or {}).get("method") == TRADES,
             labels=claim.get("labels"),
             plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
             scale=_scale_of(str(claim["measure"]), score_scale(document.get("conditions") or [])),
@@ -628,7 +631,7 @@ REQUIREMENT_WORDS = {"verified": "met", "refuted": "violated"}
 def signature_rows(document: Document) -> list[tuple[str, str]]:
     """What can be signed, by heading."""
     signature = document.get("signature") or {}
-    deviations, verdicts = signature.get("deviations") or [], signature.get("verdicts") or []
+    verdicts = signature.get("verdicts") or []
 
     def or_else(value: Any, otherwise: str) -> str:
         if isinstance(value, Mapping):
@@ -642,7 +645,6 @@ def signature_rows(document: Document) -> list[tuple[str, str]]:
         ("Basis", or_else(signature.get("basis"), "no ratings")),
         ("Population covered", or_else(signature.get("population"), "the questions of this run only")),
         ("Plan", or_else(signature.get("plan_hash"), "none: nothing is pre-registered")),
-        ("Deviations", or_else("; ".join(str(d) for d in deviations), "none recorded")),
     ]
 
 
@@ -789,11 +791,9 @@ def method_rows(document: Document) -> list[tuple[str, str]]:
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     spent = methods.get("spent") or {}
-    deviations = "; ".join(str(d) for d in methods.get("deviations") or [])
     rows = [
         *([("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}")] if plan else []),
         *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
-        *([("Deviations", deviations or "none recorded")] if plan or deviations else []),
         ("Seed", number(methods.get("seed"))),
         ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
         ("Cost", describe_cost(spent)),

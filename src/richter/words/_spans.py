@@ -81,7 +81,7 @@ def among(names: Sequence[Any], *, most: int = 3, limit: int = 40) -> str:
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1] if shown else "none"
 
 
-UNIT_NOUNS = {"item": "question", "draw": "repeat"}  # what people call a unit; a group and a run are called so
+UNIT_NOUNS = {"item": "question"}  # what people call a unit; a group and a run are called so
 
 
 def describe_rank_span(best: int, worst: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from richter.errors import InputError
 from richter.records import Condition, Item, Result
-from richter.store import RunLike, has_ledger, open_ledger
+from richter.store import RunLike, is_run, open_ledger
 from richter_audit.ascent._outcome import grade, is_first, last_answers, row_of
 from richter_audit.ascent._summary import read_search_records
 
@@ -70,7 +70,7 @@ def read_answers(runs: Sequence[RunLike], condition: Condition) -> dict[str, boo
     """Whether the condition answered each item rightly, over the ledgers of some runs; what is neither is left out."""
     right: dict[str, bool] = {}
     for run in runs:
-        if not has_ledger(run):
+        if not is_run(run):
             continue
         with open_ledger(run) as ledger:
             items = {item.id: item for item in ledger.items()}

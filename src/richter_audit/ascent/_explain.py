@@ -14,7 +14,7 @@ import numpy as np
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Decoding, Item, Result, last_object
-from richter.store import RunLike, Spent, open_ledger, run_place
+from richter.store import RunLike, Spent, open_ledger
 from richter.texts import remove_thoughts
 from richter_audit.ascent._outcome import is_first, question_of, row_of
 from richter_audit.ascent._summary import read_search_records
@@ -114,9 +114,8 @@ def explain_errors(
     one wrong answer needs no call of its own. More than 40 phrases are sorted in groups, and then the patterns of the
     groups are.
     """
-    places = [run_place(out_run), run_place(run)]
-    if len({p.resolve() if isinstance(p, Path) else p for p in places}) == 1:
-        raise InputError(f"{places[0]} is the search itself.", remedy="Give a folder of its own.")
+    if Path(out_run).resolve() == Path(run).resolve():
+        raise InputError(f"{out_run} is the search itself.", remedy="Give a folder of its own.")
     if not (calls.get("budget") or Budget()).is_limited:
         raise InputError("Explaining needs a budget.", remedy="Give --budget 300calls.")
     read_search_records(run, base)

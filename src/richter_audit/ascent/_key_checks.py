@@ -3,6 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -12,7 +13,7 @@ from richter.errors import ModelError, TooFewErrors
 from richter.models import Price, price_of
 from richter.records import Answer, Condition, Interval, Item, Question, Result
 from richter.stats import clopper_pearson
-from richter.store import Call, Place, RunLike, has_ledger, open_ledger, run_part
+from richter.store import Call, RunLike, is_run, open_ledger
 from richter.texts import normalise
 from richter_audit.ascent._failing import FailingQuestion, FailingSet
 from richter_audit.ascent._outcome import question_of, row_of
@@ -171,7 +172,7 @@ def check_keys(
                 unreachable[reader] = error
     if unreachable and not readings:
         raise next(iter(unreachable.values()))
-    with open_ledger(run_part(run, READINGS), mode="write") as ledger:
+    with open_ledger(Path(run) / READINGS, mode="write") as ledger:
         ledger.set_note(NOTE, readings)
     report = report_keys(run, failing, plan.suspects, readings, planted=_count_noticed(noticed), level=level)
     return dataclasses.replace(report, unreachable={reader: error.what for reader, error in unreachable.items()})
@@ -323,7 +324,7 @@ def keep_sound(failing: FailingSet, report: KeyReport) -> FailingSet:
 
 def draw_key_labels(
     run: RunLike, failing: FailingSet, verdicts: Mapping[str, KeyVerdict], *, n: int, rng: np.random.Generator
-) -> Place:
+) -> Path:
     """The part of a search that people label: every doubtful key, and `n` of the surviving ones drawn at random.
 
     `richter label` on it: level 0 says that the key is right by the text, any other that it is bad.
@@ -332,7 +333,7 @@ def draw_key_labels(
     surviving = [q for q in failing.questions if verdicts.get(q.item.id) == "survives"]
     if not doubtful and not surviving:
         raise TooFewErrors(f"{run} has no key to label.", n=0, needed=1)
-    place = run_part(run, LABELS)
+    place = Path(run) / LABELS
     with open_ledger(place, mode="write") as ledger:
         known = {item.id: item for item in ledger.items()}
         drawn = [name for name, item in known.items() if item.truth.get("drawn")]
@@ -365,8 +366,8 @@ def _key_call(item: Item) -> Call:
 
 def read_key_labels(run: RunLike) -> tuple[dict[str, bool], set[str]]:
     """Whether people found each labelled key bad, by failing item, and which of them were drawn at random."""
-    place = run_part(run, LABELS)
-    if not has_ledger(place):
+    place = Path(run) / LABELS
+    if not is_run(place):
         return {}, set()
     with open_ledger(place) as ledger:
         severities: dict[str, list[float]] = {}
@@ -379,8 +380,8 @@ def read_key_labels(run: RunLike) -> tuple[dict[str, bool], set[str]]:
 
 def read_readings(run: RunLike) -> dict[str, dict[str, str]]:
     """What readers said of a search's keys, by reader and item; nothing where nobody read them."""
-    place = run_part(run, READINGS)
-    if not has_ledger(place):
+    place = Path(run) / READINGS
+    if not is_run(place):
         return {}
     with open_ledger(place) as ledger:
         return dict(ledger.note(NOTE) or {})

@@ -122,7 +122,7 @@ def run_search(
     to_open = [name for name in named if isinstance(name, str)]
     check_models(to_open, calls)
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
-    with open_ledger(run, mode="write", alone=True) as ledger:
+    with open_ledger(run, mode="write") as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
         names = {"generator": writer, "checker": checker, "judge": judge}
         base, lines = _agree(ledger, base, condition, settings, names)

@@ -1,6 +1,7 @@
 """What the report shows of a search: its summary, its map, and the questions answered wrongly."""
 
 import dataclasses
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from richter.audit._search_section import SearchReader, SearchSection
 from richter.errors import InputError, RichterError
 from richter.records import Result, printable
-from richter.store import Place, open_ledger
+from richter.store import open_ledger
 from richter_audit.ascent._failing import failing_questions
 from richter_audit.ascent._summary import SearchSummary, read_search
 from richter_audit.ascent._survey import ErrorCluster, base_of, survey_errors
@@ -68,7 +69,7 @@ class SearchResults(SearchSection):
     n_failing: int = 0
 
 
-def search_results(run: Place, *, level: float) -> SearchResults:
+def search_results(run: Path, *, level: float) -> SearchResults:
     """What a search shows; `map_missing` says why it has no map."""
     summary, base = read_search(run, level=level), base_of(run)
     try:
@@ -107,7 +108,7 @@ def search_results(run: Place, *, level: float) -> SearchResults:
     )
 
 
-def _severities(run: Place) -> dict[str, float]:
+def _severities(run: Path) -> dict[str, float]:
     """The median severity that judges gave the first answer to each item."""
     found: dict[str, list[float]] = {}
     with open_ledger(run) as ledger:

@@ -10,7 +10,7 @@ from typing import Any
 from richter.cli._io import cells, grid, money, publish
 from richter.errors import InputError, ModelError
 from richter.records import Decoding, counted, printable
-from richter.store import Place, open_ledger
+from richter.store import open_ledger
 from richter_audit.bench import read_items
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price
@@ -18,7 +18,7 @@ from richter_audit.stages import ask_run, estimate_run, name_conditions
 
 
 def ask(
-    run: Place,
+    run: Path,
     bench: Path,
     models: tuple[str, ...],
     temperatures: tuple[float, ...],
@@ -76,7 +76,7 @@ def ask(
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 
 
-def _outcome(run: Place, conditions: Sequence[str]) -> tuple[int, Counter[str]]:
+def _outcome(run: Path, conditions: Sequence[str]) -> tuple[int, Counter[str]]:
     """How many answers there are, why calls were given up, and how many for each reason."""
     with open_ledger(run, checked=False) as ledger:
         given = sum(len(ledger.answered_draws(name)) for name in conditions)

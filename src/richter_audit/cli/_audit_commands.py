@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from richter.cli._options import add_options, command, json_option, resamples_option, seed_option
-from richter.store import run_place
 from richter.texts import GRADERS
 from richter_audit.cli._call_options import call_options
 
@@ -52,7 +51,7 @@ class StagedCommand(click.Command):
 
 
 @command("_ask_output:ask")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @bench_options
 @condition_options
 @click.option(
@@ -98,7 +97,7 @@ def ask() -> None:
 
 
 @command("_judge_output:judge")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
 @click.option(
     "--grader",
@@ -137,7 +136,7 @@ def judge() -> None:
 
 
 @command("_draw_output:draw")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
 @click.option(
@@ -179,13 +178,13 @@ def draw() -> None:
 
 
 @command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
-@click.argument("run", type=run_place, metavar="RUN|DOCUMENTS")
+@click.argument("run", type=Path, metavar="RUN|DOCUMENTS")
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
 @click.option("--generator", help="Without --bench: the model that writes questions about a folder of documents.")
 @click.option("--settle", "claims", multiple=True, metavar="CLAIM", help="Of documents: the claim to settle.")
 @click.option("--questions", type=click.IntRange(1), default=400, help="Of documents: questions to write, at most.")
-@click.option("-o", "--output", type=run_place, metavar="RUN", help="Of documents: the run. Default: DOCUMENTS.audit.")
+@click.option("-o", "--output", type=Path, metavar="RUN", help="Of documents: the run. Default: DOCUMENTS.audit.")
 @condition_options
 @click.option(
     "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
@@ -215,7 +214,7 @@ def draw() -> None:
 @click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this model, for the tail.")
 @click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
 @click.option("--search-calls", type=click.IntRange(1), default=600, help="Calls of the search for each model.")
-@click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
+@click.option("--canaries", type=Path, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan. Lock it first.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option(
@@ -264,7 +263,7 @@ def audit() -> None:
 
 
 @command("_audit_output:demo")
-@click.argument("run", type=run_place, default="demo")
+@click.argument("run", type=Path, default="demo")
 @click.option(
     "--quick",
     is_flag=True,

@@ -11,7 +11,7 @@ from richter.errors import InputError
 from richter.floors import parse_claim
 from richter.models import resolve
 from richter.records import Claim, Decoding, Item, printable
-from richter.store import Place, open_ledger, run_folder
+from richter.store import open_ledger
 from richter_audit.bench import read_items
 from richter_audit.cli._ask_output import read_system
 from richter_audit.cli._calls import Calls
@@ -46,13 +46,13 @@ LABELS = {
 
 
 def audit(
-    run: Place,
+    run: Path,
     bench: Path | None,
     models: tuple[str, ...],
     generator: str | None,
     claims: tuple[str, ...],
     questions: int,
-    output: Place | None,
+    output: Path | None,
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
     style: str | None,
@@ -62,7 +62,7 @@ def audit(
     gazetteer: Path | None,
     draws: int,
     base: Path | None,
-    canaries: Place | None,
+    canaries: Path | None,
     plan_path: Path | None,
     stop_when: str | None,
     only: str | None,
@@ -78,7 +78,7 @@ def audit(
             remedy="richter audit RUN --bench FILE --model MODEL, or richter audit DOCUMENTS --generator MODEL ...",
         )
     if generator is not None:
-        folder = Path(str(run))
+        folder = run
         audited = DocumentAudit(
             documents=folder,
             conditions=model_conditions(models, seed=seed),
@@ -131,7 +131,7 @@ def audit(
 
 
 def _audit_documents(
-    run: Place, audit: DocumentAudit, calls: Calls, *, plan_path: Path | None, json_path: str | None
+    run: Path, audit: DocumentAudit, calls: Calls, *, plan_path: Path | None, json_path: str | None
 ) -> int:
     """Audit models on a folder of documents, into a run beside it."""
     if calls.dry_run:
@@ -152,7 +152,7 @@ def _audit_documents(
     return finish(run, result, only=None, seed=audit.seed, json_path=json_path)
 
 
-def _adopt(run: Place, plan_path: Path | None) -> None:
+def _adopt(run: Path, plan_path: Path | None) -> None:
     """Keep a plan with the run, and say where it confirms nothing."""
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
@@ -161,7 +161,7 @@ def _adopt(run: Place, plan_path: Path | None) -> None:
 
 
 def run_audit(
-    run: Place,
+    run: Path,
     items: list[Item],
     settings: AuditSettings,
     calls: Calls,
@@ -181,7 +181,7 @@ def run_audit(
         return run_stages(run, items, settings, only=only, watch=lambda stage: asking(LABELS[stage]), **asked)
 
 
-def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
+def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
     """Measure the run, write its report, print the summary; the exit status that its requirements give."""
     from richter.report import write_report  # what draws takes a second to load
 
@@ -193,7 +193,7 @@ def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, se
     )
     document = results.to_dict()
     progress.print("writing the report", soft_wrap=True)
-    after = [f"report  {write_report(document, run, run_folder(run) / REPORT)}"]
+    after = [f"report  {write_report(document, run, run / REPORT)}"]
     ascii_only = out.options.ascii_only
     for line in summarise(document, ascii_only=ascii_only, after=after, width=out.width, sources=[str(run)]):
         out.print(line, soft_wrap=True)
@@ -222,7 +222,7 @@ def exit_status(document: Mapping[str, Any]) -> int:
 
 
 def _price(
-    run: Place,
+    run: Path,
     items: list[Item],
     settings: AuditSettings,
     calls: Calls,
@@ -242,7 +242,7 @@ def _price(
     calls.say_prices(out)
 
 
-def demo(run: Place, quick: bool, also: str | None, json_path: str | None) -> int:
+def demo(run: Path, quick: bool, also: str | None, json_path: str | None) -> int:
     """Is the new prompt better? Three prompts for the built-in small model on real questions."""
     size = DemoSize.quick() if quick else DemoSize()
     progress_console().print(

@@ -6,7 +6,6 @@ from typing import Any
 
 from richter.cli._io import money, publish
 from richter.records import Decoding, counted, printable
-from richter.store import Place
 from richter.texts import CONFIDENCE_REQUEST
 from richter_audit.bench import read_items
 from richter_audit.cli._calls import Calls
@@ -17,7 +16,7 @@ JUDGE_CALLS = 3  # a question's answers are grouped, at most once again, and gra
 
 
 def draw(
-    run: Place,
+    run: Path,
     bench: Path,
     models: tuple[str, ...],
     draws: int,

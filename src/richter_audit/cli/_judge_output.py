@@ -12,7 +12,6 @@ from richter.errors import InputError
 from richter.interop import export_table
 from richter.ratings import SelfJudging
 from richter.records import Condition, RatingKind, counted, printable
-from richter.store import Place
 from richter.tables import ReadOptions, read_tables, scores_table
 from richter_audit.ascent import failing_items
 from richter_audit.cli._calls import Calls
@@ -30,7 +29,7 @@ from richter_audit.stages import (
 
 
 def judge(
-    run: Place,
+    run: Path,
     grader: str | None,
     tolerance: float | None,
     judge_names: str | None,
@@ -84,7 +83,7 @@ def _named_judges(judge_names: str | None, systems: tuple[str, ...]) -> list[Con
     return name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
 
 
-def _items_to_judge(out: Console, run: Place) -> set[str] | None:
+def _items_to_judge(out: Console, run: Path) -> set[str] | None:
     """The failing questions of a search; None where all answers of a run are judged."""
     failing = failing_items(run)
     if failing is not None:
@@ -103,7 +102,7 @@ def _print_estimate(out: Console, estimate: JudgingEstimate, calls: Calls) -> No
     calls.say_prices(out)
 
 
-def _offer_scores(out: Console, run: Place, output: Path | None, *, kind: RatingKind) -> None:
+def _offer_scores(out: Console, run: Path, output: Path | None, *, kind: RatingKind) -> None:
     """Write the scores where a file is asked for, and print the next command."""
     if output is None:
         out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)

@@ -12,7 +12,6 @@ from richter.cli._io import grid, publish
 from richter.errors import InputError
 from richter.models import resolve
 from richter.records import Item, printable
-from richter.store import Place
 from richter_audit import ascent
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
@@ -24,8 +23,8 @@ MOST_QUESTIONS, MOST_PARAGRAPHS = 200, 60  # unless --limit says otherwise
 
 
 def search_retest(
-    out_run: Place,
-    runs: tuple[Place, ...],
+    out_run: Path,
+    runs: tuple[Path, ...],
     kind: Kind,
     limit: int | None,
     judge: str | None,
@@ -52,8 +51,8 @@ def search_retest(
 
 
 def _ask_again(
-    out_run: Place,
-    run: Place,
+    out_run: Path,
+    run: Path,
     base_path: Path | None,
     kind: Literal["open", "context"],
     limit: int,
@@ -82,7 +81,7 @@ def _ask_again(
     out.print(f"{what}, {found.share:.0%} of {found.n} wrong answers become right ({limits}).")
 
 
-def _ask_others(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, json_path: str | None) -> None:
+def _ask_others(out_run: Path, runs: tuple[Path, ...], subset: str, calls: Calls, json_path: str | None) -> None:
     """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT."""
     subsets = [ascent.read_subset(run, failing=subset == "failing") for run in runs]
     names = [s.condition.name for s in subsets]
@@ -105,7 +104,7 @@ def _ask_others(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Cal
     _print_matrix(out, matrix, subset)
 
 
-def _unanswered_items(out_run: Place, runs: Sequence[Place], subsets: Sequence[ascent.Subset]) -> dict[str, list[Item]]:
+def _unanswered_items(out_run: Path, runs: Sequence[Path], subsets: Sequence[ascent.Subset]) -> dict[str, list[Item]]:
     """The items of all searches that each condition has no answer to, by the condition's name."""
     everything = ascent.merge_items(subsets)
     missing = {}
@@ -116,7 +115,7 @@ def _unanswered_items(out_run: Place, runs: Sequence[Place], subsets: Sequence[a
 
 
 def _estimate_others(
-    out_run: Place,
+    out_run: Path,
     subsets: Sequence[ascent.Subset],
     missing: Mapping[str, list[Item]],
     calls: Calls,
@@ -154,8 +153,8 @@ def _print_matrix(out: Console, matrix: ascent.CrossMatrix, subset: str) -> None
 
 
 def _explain(
-    out_run: Place,
-    run: Place,
+    out_run: Path,
+    run: Path,
     model: str,
     base_path: Path | None,
     limit: int,
@@ -183,7 +182,7 @@ def _explain(
     out.print("A reading by a model, not a test.", style="dim")
 
 
-def _base(run: Place, given: Path | None) -> KnowledgeBase:
+def _base(run: Path, given: Path | None) -> KnowledgeBase:
     """The base of a search: where it was told to be, or where the search found it."""
     folder = given or ascent.base_of(run)
     if folder is None:

@@ -11,7 +11,6 @@ from richter.audit import study_column
 from richter.cli._io import console, write_json
 from richter.errors import InputError
 from richter.records import Verdict, counted, printable
-from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place
 from richter.tables import ReadOptions
 from richter_audit.cli._calls import Calls
 from richter_audit.stages._probe import Copy, compare_copies, copy_answers
@@ -35,7 +34,7 @@ def severity_score(
     by = {name: options.pop(name) for name in ("model", "max_tokens", "slots", "weights")}
     if probes:
         copies = copies or ("template", "length")
-        _probe(run_place(source), copies, scorers, output, calls=calls, json_path=json_path, by=by, **options)
+        _probe(Path(source), copies, scorers, output, calls=calls, json_path=json_path, by=by, **options)
         return
     if copies:
         raise click.UsageError("--copy goes with --probe.")
@@ -55,14 +54,9 @@ def _score(
 ) -> None:
     """Give every answer a continuous severity by each scorer, and with `test_too` run the protocol on it."""
     frame = answers_of(source, reading)
-    run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
+    run = source if Path(source).is_dir() else f"{output}.run"
     frame = _scored(frame, scorers, run, calls, own=run == source, **by)
-    if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
-        output.parent.mkdir(parents=True, exist_ok=True)
-        run_file(source, output.name)  # as the database has it: its columns are kept
     write_scored(frame, output)
-    if own:
-        keep_file(source, output.name, output.read_bytes())
     out = console(json_path)
     reports = {}
     for scorer in scorers:
@@ -85,7 +79,7 @@ def _score(
 
 
 def _probe(
-    run: Place,
+    run: Path,
     copies: tuple[Copy, ...],
     scorers: tuple[str, ...],
     output: Path,

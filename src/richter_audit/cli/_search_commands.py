@@ -5,12 +5,11 @@ from pathlib import Path
 import click
 
 from richter.cli._options import command, engine_options, json_option, level_option, one_of, seed_option
-from richter.store import run_place
 from richter_audit.cli._call_options import call_options
 
 
 @command("_search_output:search_run")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("--model", required=True, help="The model to test.")
 @click.option(
     "--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter search base`."
@@ -91,7 +90,7 @@ def search_run() -> None:
 
 
 @command("_search_show_output:search_show")
-@click.argument("runs", nargs=-1, required=True, type=run_place, metavar="RUN ..")
+@click.argument("runs", nargs=-1, required=True, type=Path, metavar="RUN ..")
 @click.option("--categories", type=click.IntRange(0), default=10, help="Category rates shown.")
 @click.option("--failing", type=click.IntRange(0), default=12, help="Failing questions shown.")
 @click.option(
@@ -119,8 +118,8 @@ def search_show() -> None:
 
 
 @command("_retest_output:search_retest")
-@click.argument("out_run", metavar="OUT", type=run_place)
-@click.argument("runs", nargs=-1, required=True, type=run_place, metavar="RUN ..")
+@click.argument("out_run", metavar="OUT", type=Path)
+@click.argument("runs", nargs=-1, required=True, type=Path, metavar="RUN ..")
 @click.option(
     "--kind",
     type=click.Choice(["open", "context", "cross", "explain"]),
@@ -160,7 +159,7 @@ def search_retest() -> None:
 
 
 @command("_search_export_output:search_export")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file or folder to write.")
 @click.option("--to", type=click.Choice(["items", "promptfoo", "inspect", "pytest"]), default="items", help="For whom.")
 @click.option(
@@ -194,7 +193,7 @@ def search_export() -> None:
 
 
 @command("_search_export_output:search_label")
-@click.argument("run", type=run_place)
+@click.argument("run", type=Path)
 @click.option("--n", type=click.IntRange(0), default=30, help="Surviving keys to draw at random beside doubtful ones.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
 @seed_option

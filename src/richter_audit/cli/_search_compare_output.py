@@ -1,16 +1,16 @@
 """What `richter search show` prints of several searches: how they compare."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from richter.cli._io import cells, console, grid, money, write_json
 from richter.errors import InputError
 from richter.records import printable
-from richter.store import Place
 from richter_audit import ascent
 
 
-def compare_searches(runs: tuple[Place, ...], level: float, json_path: str | None) -> None:
+def compare_searches(runs: tuple[Path, ...], level: float, json_path: str | None) -> None:
     """Print and write how searches compare: wrong questions per question asked, categories and cost."""
     found = [(path, ascent.read_search(path)) for path in runs]
     out, alike = console(json_path), len({(s.model, s.base["name"]) for _, s in found}) == 1

@@ -11,7 +11,6 @@ from rich.console import Console
 from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.models import resolve
-from richter.store import Place
 from richter.words import describe_key_readings, describe_keys
 from richter_audit.ascent import (
     FailingSet,
@@ -35,7 +34,7 @@ from richter_audit.stages import ask_run, estimate_run
 
 
 def search_export(
-    run: Place,
+    run: Path,
     output: Path,
     to: str,
     again: int | None,
@@ -54,7 +53,7 @@ def search_export(
 
 
 def export_failing(
-    source: Place,
+    source: Path,
     output: Path,
     *,
     to: str,
@@ -95,7 +94,7 @@ def export_failing(
 
 
 def _with_sound_keys(
-    source: Place, found: FailingSet, base: KnowledgeBase | None, beside: Path, checker: str | None, calls: Calls
+    source: Path, found: FailingSet, base: KnowledgeBase | None, beside: Path, checker: str | None, calls: Calls
 ) -> FailingSet:
     """What of a set has a key that its readers find right; says the cost first, and what share may be bad still."""
     say = console().print
@@ -131,7 +130,7 @@ def _say_unread_keys(found: FailingSet, base: KnowledgeBase | None) -> None:
         console().print(text, soft_wrap=True)
 
 
-def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
+def search_label(run: Path, n: int, base_path: Path | None, seed: int) -> None:
     """Draw the doubtful keys of a search, and some that survive, for a person to label."""
     readings, folder = read_readings(run), base_path or base_of(run)
     if not readings or folder is None:
@@ -149,7 +148,7 @@ def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
     say(f"Next: richter label {quote(str(place))}", soft_wrap=True)
 
 
-def _no_failing_error(source: Place, found: FailingSet) -> TooFewErrors:
+def _no_failing_error(source: Path, found: FailingSet) -> TooFewErrors:
     """The error that no question is left to write, with what was left out."""
     left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
     return TooFewErrors(f"{source} has no failing question to write{f' ({left})' if left else ''}.", n=0, needed=1)

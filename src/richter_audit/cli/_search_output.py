@@ -9,7 +9,6 @@ import click
 from richter.cli._io import console, progress_console, write_json
 from richter.models import resolve
 from richter.records import Decoding
-from richter.store import Place
 from richter.texts import open_embedder
 from richter_audit import ascent
 from richter_audit.cli._calls import Calls
@@ -19,7 +18,7 @@ from richter_audit.stages import name_conditions
 
 
 def search_run(
-    run: Place,
+    run: Path,
     model: str,
     base_path: Path,
     calls: Calls,

@@ -14,8 +14,8 @@ from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.records import counted, printable
-from richter.store import Place, open_ledger
-from richter.words import describe_base_rate
+from richter.store import open_ledger
+from richter.words import describe_base_rate, describe_note
 from richter_audit import ascent
 from richter_audit.ascent._summary import summarise
 from richter_audit.cli._progress import price
@@ -36,7 +36,7 @@ BESIDE = {
 
 
 def search_show(
-    runs: tuple[Place, ...],
+    runs: tuple[Path, ...],
     categories: int,
     failing: int,
     base_path: Path | None,
@@ -50,7 +50,9 @@ def search_show(
         return
     (run,), out = runs, console(json_path)
     with open_ledger(run) as ledger:
-        summary = summarise(ledger, level=level)
+        summary, lost = summarise(ledger, level=level), ledger.describe_lost_end()
+    if lost:
+        out.print(describe_note(printable(lost)), soft_wrap=True)
     print_search(summary, json_path, table=True)
     folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None
@@ -95,7 +97,7 @@ def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
 
 
 def _from_base(
-    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
+    out: Console, run: Path, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
 ) -> tuple[ascent.ErrorSurvey | None, ascent.FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
     missing: dict[str, str] = {}

@@ -10,17 +10,7 @@ from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
 from richter.texts import normalise, read_choice, remove_thoughts
-from richter.trajectories import Step
-from richter_audit.judge._judge_prompt import (
-    MAX_JUDGED_STEPS,
-    REPLY_TOKENS,
-    Detail,
-    judge_messages,
-    read_reply,
-    reply_schema,
-    reply_tokens,
-    shown_run,
-)
+from richter_audit.judge._judge_prompt import REPLY_TOKENS, Detail, judge_messages, read_reply, reply_schema
 from richter_audit.llm import Asks, Job, Model
 
 __all__ = [
@@ -113,27 +103,19 @@ def _mean_or_median(two: list[float], three: list[float]) -> tuple[float, str]:
 
 
 async def rate_answer(
-    asker: Asks,
-    models: Mapping[str, Model],
-    judges: Sequence[Condition],
-    item: Item,
-    answer: Answer,
-    steps: Sequence[Step] = (),
+    asker: Asks, models: Mapping[str, Model], judges: Sequence[Condition], item: Item, answer: Answer
 ) -> list[Rating]:
     """Ask the primary and the secondary judge, and a third when they differ by more than 1.0 or one fails.
 
     `judges` are in the order `deal` gave. A judge that fails is a rating with no severity and the reason why: missing,
-    never 0. Behind the ratings of a run with `steps` come those of the steps that its judges found wrong.
+    never 0.
     """
     ratings: list[Rating] = []
-    of_steps: list[Rating] = []
     for place, judge in enumerate(judges[:3]):
         if place == 2 and not _needs_third(ratings):
             break
-        rating, *own = await _ask_judge(asker, models[judge.model], judge, item, answer, steps)
-        ratings.append(rating)
-        of_steps += own
-    return [*ratings, *of_steps]
+        ratings.append(await _ask_judge(asker, models[judge.model], judge, item, answer))
+    return ratings
 
 
 def _needs_third(ratings: Sequence[Rating]) -> bool:
@@ -155,33 +137,30 @@ def _shown_answer(item: Item, text: str) -> str:
     return f"{answer} (that is: {chosen})"
 
 
-async def _ask_judge(
-    asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer, steps: Sequence[Step]
-) -> list[Rating]:
-    """One judge's rating of an answer, then those of the steps that it found wrong."""
+async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
+    """One judge's rating of an answer."""
     detail = judge_detail(judge)
-    shown = shown_run(_shown_answer(item, answer.text), steps)
+    shown = _shown_answer(item, answer.text)
     messages = judge_messages(item, shown, detail=detail, system=judge.system)
     decoding = dataclasses.replace(
         judge.decoding,
-        json_schema=reply_schema(detail, of_steps=not isinstance(shown, str)),
-        max_tokens=max(min(judge.decoding.max_tokens, REPLY_TOKENS), reply_tokens(shown)),
+        json_schema=reply_schema(detail),
+        max_tokens=REPLY_TOKENS,
         choices=(),
     )
     started = time.time()
     reply = await asker.ask(Job(model=model, messages=messages, decoding=decoding, item=item.id))
     severity, mechanism = None, ""
-    found: tuple[tuple[int, float, str], ...] = ()
     try:
         if reply.error:
             raise CallFailed(reply.error)
-        severity, mechanism, reason, found = read_reply(reply.text)
+        severity, mechanism, reason = read_reply(reply.text)
     except CallFailed as error:
         quote = f" It says {storable(reply.text)[:QUOTED]!r}." if reply.text.strip() else ""
         reason = f"no score: {error.what}{quote}"
     except Exception as error:  # whatever a reply does to us is its rating's fault alone; the ledger keeps the reply
         reason = f"no score: the reply cannot be read ({type(error).__name__})"
-    rating = Rating(
+    return Rating(
         item=answer.item,
         condition=answer.condition,
         draw=answer.draw,
@@ -193,8 +172,6 @@ async def _ask_judge(
         started_at=started,
         ended_at=time.time(),
     )
-    known = min(len(steps), MAX_JUDGED_STEPS)
-    return [rating, *(rating.of_step(*row) for row in found if 1 <= row[0] <= known)]
 
 
 def judge_decoding() -> Decoding:

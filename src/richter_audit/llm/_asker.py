@@ -2,12 +2,10 @@
 
 import asyncio
 import dataclasses
-import functools
 import json
 import math
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -27,7 +25,6 @@ __all__ = ["MOST_TOKENS", "TOKENS_NOTE", "Asker", "Asks", "Direct", "Job", "Tall
 
 TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
 LONGEST_PAUSE_S = 30.0
-LOOK_AGAIN_S = 0.5  # whether another process has the answer by now
 GIVE_UP_AFTER = 10  # calls that failed for good, in a row
 REFUSED_AT_FIRST = 3  # refusals that may be of all questions, in a row, where none was ever answered ...
 REFUSED_BY_ALL = 30  # ... or where some were: a server may refuse single questions
@@ -135,15 +132,6 @@ class Asker:
 
         A call that failed for good comes back with `error` set; the run goes on. What makes all further calls
         pointless is raised.
-        """
-        while True:
-            answer = await self._ask(job)
-            if answer is not None:
-                return answer
-            await asyncio.sleep(LOOK_AGAIN_S)
-
-    async def _ask(self, job: Job) -> Answer | None:
-        """The answer to a job, or None while another process that writes the run is asking for it.
 
         Where a server cut an answer off it is asked again with twice the tokens, up to the most allowed, and what one
         answer of a model needed is the first limit of its next. Each is a call of its own for the budget; only the last
@@ -160,39 +148,35 @@ class Asker:
             decoding = dataclasses.replace(job.decoding, max_tokens=tokens)
             now = dataclasses.replace(job, decoding=decoding, cut=None if last else job.cut)
             answer = await self._ask_once(now)
-            if answer is not None and answer.error and cut_off is not None:  # it allows no more: what there is counts
+            if answer.error and cut_off is not None:  # it allows no more: what there is counts
                 before, answer = cut_off
                 self.ledger.link(job.item, job.condition, job.draw, _key(before))
                 self.tally.failed, self.tally.answered = self.tally.failed - 1, self.tally.answered + 1
                 self.tally.truncated += 1
                 return answer
-            if answer is None or not _goes_on(now, answer):
+            if not _goes_on(now, answer):
                 return answer
             cut_off, tokens = (now, answer), 2 * tokens
             if tokens > self._needed.get(job.model.name, 0):
                 self._needed[job.model.name] = tokens
                 self.ledger.set_note(TOKENS_NOTE, self._needed)
 
-    async def _ask_once(self, job: Job) -> Answer | None:
+    async def _ask_once(self, job: Job) -> Answer:
         key = _key(job)
         while key in self._in_progress:  # the same question twice at a time is paid for once
             await asyncio.wait([self._in_progress[key]])
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            goes_on = functools.partial(_goes_on, job)
-            claimed = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
-            if claimed == "ours":
+            known = self.ledger.find(key)
+            if known is None:
                 return await self._pay(job, key)
-            if claimed == "theirs":
-                return None
-            if claimed.error:
-                self.tally.failed += 1
-                self.tally.last_error = claimed.error
-            elif not goes_on(claimed):
+            if not _goes_on(job, known):
                 self.tally.reused += 1
+                if job.condition:
+                    self.ledger.link(job.item, job.condition, job.draw, key)
                 if job.confidences is not None:
                     self.ledger.share_confidences(key, job.item, job.condition, job.draw)
-            return _assign_to(claimed, job)
+            return _assign_to(known, job)
         finally:
             del self._in_progress[key]
             turn.set_result(None)
@@ -318,9 +302,8 @@ class Asker:
         """Keep the models that a server says it answered with; people are told where it is another than was asked."""
         if served in self._served.get(model, ()):
             return
-        note = {**(self.ledger.note(SERVED_NOTE) or {})}  # another process may have noted more
-        names = self._served[model] = note[model] = [*dict.fromkeys((*note.get(model, ()), served))]
-        self.ledger.set_note(SERVED_NOTE, note)
+        names = self._served[model] = [*self._served.get(model, ()), served]
+        self.ledger.set_note(SERVED_NOTE, self._served)
         if len(names) > 1:
             self._say(f"{model} answers as several models: {', '.join(names)}")
         elif served.rpartition("/")[2] != model.rpartition("#")[2].rpartition("/")[2]:
@@ -411,8 +394,7 @@ class Asker:
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
         """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
 
-        What other processes are asking for comes last, when most of it is answered. Where the budget is used up, what
-        is on its way is kept before that is raised: it has been paid for.
+        Where the budget is used up, what is on its way is kept before that is raised: it has been paid for.
         """
         queue = _JobQueue(iter(jobs), keep or (lambda job, answer: None))
         try:
@@ -429,16 +411,9 @@ class Asker:
         """Ask jobs of a queue, one after the other, until it is empty or the budget is used up."""
         try:
             for job in queue.jobs:
-                answer = await self._ask(job)
-                if answer is None:
-                    queue.theirs.append(job)
-                else:
-                    queue.keep(job, answer)
+                queue.keep(job, await self.ask(job))
                 if queue.used_up is not None:
                     return
-            while queue.theirs and queue.used_up is None:
-                job = queue.theirs.popleft()
-                queue.keep(job, await self.ask(job))
         except BudgetExhausted as error:
             queue.used_up = queue.used_up or error
 
@@ -462,11 +437,10 @@ def _failed_attempt(held: str, failure: AttemptFailed | CallFailed, bound: Usage
 
 @dataclasses.dataclass(slots=True)
 class _JobQueue:
-    """Jobs to ask, those that other processes are asking, and whether the budget is used up."""
+    """Jobs to ask, and whether the budget is used up."""
 
     jobs: Iterator[Job]
     keep: Callable[[Job, Answer], None]
-    theirs: deque[Job] = dataclasses.field(default_factory=deque)
     used_up: BudgetExhausted | None = None
 
 

@@ -1,7 +1,6 @@
 """A budget in calls, tokens or money, held before a call goes out: it is never exceeded."""
 
 import asyncio
-import contextlib
 import dataclasses
 import re
 import uuid
@@ -11,16 +10,14 @@ from richter.store import Attempt, Ledger, Limits, Usage, start_spending
 
 __all__ = ["Budget", "parse_budget"]
 
-LOOK_AGAIN_S = 0.25  # after other processes, whose calls may make room
-
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Budget:
-    """Limits over a whole run with its parts, retries, earlier sessions and other processes included.
+    """Limits over a whole run with its parts, retries and earlier sessions included.
 
     An attempt commits the most that it can cost before it goes out and is settled at what it really cost; one that no
     longer fits waits for those in flight to settle, and is refused when none is left that could make room. `own_calls`
-    limits the calls of one part of the run. `used` is what all have spent or hold, `own` that of this ledger alone.
+    limits the calls of one part of the run. `used` is what the run has spent or holds, `own` that of this ledger alone.
     """
 
     calls: int | None = None
@@ -71,9 +68,7 @@ class Budget:
                 )
             if self._settles == before:
                 self._settled.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_AGAIN_S):
-                        await self._settled.wait()
+                await self._settled.wait()
 
     def notify_settled(self, _: object = None) -> None:
         """Say that an attempt was settled, which may make room."""

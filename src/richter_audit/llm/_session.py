@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any, TypedDict, TypeVar
 
 from richter.engine import Engine
-from richter.errors import InputError
 from richter.models._prices import Price, price_of, read_prices
 from richter.records import Answer, Decoding
 from richter.store import Ledger
@@ -60,8 +59,6 @@ def with_models(
     calls: CallOptions,
 ) -> T:
     """Run `work` with an asker over the ledger and the models open by name."""
-    if calls.get("batch") and ledger.is_shared:
-        raise InputError("Batch jobs need a run in a folder.", remedy="Leave --batch out, or give a folder.")
     prices, concurrency = calls.get("prices"), calls.get("concurrency", 64)
     known = read_prices() if prices is None else prices
     names = list(dict.fromkeys(names))

@@ -13,7 +13,7 @@ from typing import Unpack, get_args
 from richter.errors import InputError
 from richter.models import WEIGHTS, Price, price_of, read_prices, resolve
 from richter.records import OPTIONS_SHARE_SOURCE, OPTIONS_SOURCE, Answer, Condition, Decoding, Item, Style
-from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
+from richter.store import Ledger, RunLike, Spent, is_run, open_ledger
 from richter.texts import grade_reply, option_mass, read_choice
 from richter_audit import llm
 from richter_audit.bench import order_by_hash
@@ -182,7 +182,7 @@ def estimate_run(
     """Price a run before it is made: only the calls that the run folder does not hold yet. Asks nothing."""
     prices = read_prices() if prices is None else prices
     done: dict[str, set[tuple[str, int]]] = {}
-    if has_ledger(run):
+    if is_run(run):
         with open_ledger(run) as ledger:
             done = {c.name: ledger.answered_draws(c.name) for c in conditions}
     rows = []

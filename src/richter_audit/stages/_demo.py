@@ -1,10 +1,11 @@
 """What the demonstration asks: the new prompt is better, they say. Is it? A real small model on real facts."""
 
 import dataclasses
+from pathlib import Path
 
 from richter.models import BUILT_IN
 from richter.records import Condition, Decoding, Item
-from richter.store import RunLike, run_folder, write_file
+from richter.store import RunLike, write_file
 from richter_audit.bench import FactsBench, World, build_facts, pack, read_items, write_items
 from richter_audit.stages._ask_stage import name_conditions
 from richter_audit.stages._judging import GAZETTEER_NAME
@@ -39,7 +40,7 @@ def demo_facts(items: int, *, seed: int = 0, world: World | None = None) -> Fact
 
 def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
     """Build the questions and the gazetteer in the run, unless they are there."""
-    folder = run_folder(run)
+    folder = Path(run)
     bench = folder / BENCH
     items = read_items(bench) if bench.exists() else []
     if len(items) < size.items:  # a smaller benchmark is the beginning of a larger one
@@ -75,7 +76,7 @@ def demo_settings(
     conditions = demo_prompts(seed=seed, also=also)
     return AuditSettings(
         conditions=conditions,
-        bench=str(run_folder(run) / BENCH),
+        bench=str(Path(run) / BENCH),
         draws=size.draws,
         drawn=size.drawn,
         draw_conditions=draw_conditions(conditions[1:2], items),

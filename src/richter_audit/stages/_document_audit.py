@@ -130,7 +130,7 @@ def audit_documents(
     limits = calls.get("budget") or Budget()
     if not limits.is_limited:
         raise InputError("An audit of documents needs a budget.", remedy="Give --budget 20usd or 5000calls.")
-    folder = store.run_folder(run)
+    folder = Path(run)
     base = _build_base(folder / BASE_NAME, audit.documents, tell)
     tell(f"writing questions about {min(len(base), audit.questions):,} of {len(base):,} paragraphs")
     items, written = _write_questions(base, audit, {**calls, "budget": _share(limits, QUESTIONS_SHARE)})
@@ -147,16 +147,13 @@ def audit_documents(
         search_calls=audit.search_calls,
         seed=audit.seed,
     )
-    settling = StagesRunner(
-        store.run_place(run), items, settings, watch, {**calls, "budget": _share(left, SETTLING_SHARE)}
-    )
+    settling = StagesRunner(Path(run), items, settings, watch, {**calls, "budget": _share(left, SETTLING_SHARE)})
     settling.check(("ask", "judge", "draw", "search"))
-    with store.hold_run(run, "audit"):
-        store.open_ledger(run, mode="write").close()
-        settled = _settle(settling, audit, tell)
-        _keep_stop(run, audit, settled, [item.id for item in items])
-        rest = StagesRunner(store.run_place(run), items, settings, watch, {**calls, "budget": left})
-        stopped = _search_and_weigh(rest, audit, tell)
+    store.open_ledger(run, mode="write").close()
+    settled = _settle(settling, audit, tell)
+    _keep_stop(run, audit, settled, [item.id for item in items])
+    rest = StagesRunner(Path(run), items, settings, watch, {**calls, "budget": left})
+    stopped = _search_and_weigh(rest, audit, tell)
     stages = ("ask", "judge", "draw", *(("score",) if audit.nll else ()), "search")
     result = StagesResult(stages=stages, sequential=None, stopped=stopped, grading=settling.grading)
     return AuditedDocuments(result, settled)
@@ -192,7 +189,7 @@ def _write_questions(
     one = SearchSettings(questions=1, phrasings=1)
     items = [paragraph_items(row, p, one)[0] for row, p in zip(rows, base.paragraphs(rows), strict=True)]
     calls_of = base.folder / CALLS
-    return items, store.run_used(calls_of) if store.has_ledger(calls_of) else store.Usage()
+    return items, store.run_used(calls_of) if store.is_run(calls_of) else store.Usage()
 
 
 def _settle(runner: StagesRunner, audit: DocumentAudit, tell: Callable[[str], None]) -> SettledAudit:
@@ -277,7 +274,7 @@ class _StageCollector:
 
     def _agreement(self, ids: Sequence[str], condition: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Whether the most frequent answer to each item is right, and the share of draws that give it."""
-        path = store.run_file(store.run_part(self._runner.run, "draws"), DRAWS_NAME)
+        path = store.run_file(self._runner.run / "draws", DRAWS_NAME)
         rows = pl.DataFrame() if path is None else read_frame(path).filter(pl.col("condition") == condition)
         right, share = dict[str, float](), dict[str, float]()
         for (item,), own in rows.group_by("item") if len(rows) else ():

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import polars as pl
@@ -12,7 +13,7 @@ from richter.audit._results import DRAWS_NAME
 from richter.calibration import mode_is_certain
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Result
-from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
+from richter.store import Ledger, RunLike, Spent, open_ledger, write_file
 from richter.texts import (
     cluster_questions,
     matches_reference,
@@ -162,7 +163,9 @@ def tabulate_draws(
         for answer, text, cluster, grade in zip(group, texts[key], graded[key][0].classes, graded[key][1], strict=True)
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    path = keep_file(run, DRAWS_NAME, frame.write_ndjson().encode())
+    path = write_file(
+        Path(run) / DRAWS_NAME, frame.write_ndjson().encode(), into_new=True, remedy="Choose another folder."
+    )
     stated = frame.group_by("condition", maintain_order=True).agg(pl.col("confidence").is_not_null().mean())
     return DrawsResult(
         path=str(path),

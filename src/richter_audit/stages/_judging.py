@@ -1,7 +1,6 @@
 """Judge a run's answers: by rules, by a panel of models, or both; and say what the ratings are worth."""
 
 import dataclasses
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,20 +25,17 @@ from richter.ratings import (
     rubric,
     tabulate,
 )
-from richter.records import Answer, Condition, Item, Rating, Result, StepRating
-from richter.store import Ledger, RunLike, open_ledger, run_folder
-from richter.trajectories import Step
+from richter.records import Answer, Condition, Item, Rating, Result
+from richter.store import Ledger, RunLike, open_ledger
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import (
+    REPLY_TOKENS,
     RuleJudge,
-    Shown,
     deal,
     judge_detail,
     judge_messages,
     rate_answer,
-    reply_tokens,
     rule_label,
-    shown_run,
 )
 from richter_audit.llm import BATCH_CONCURRENCY, Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progress_of
@@ -93,11 +89,10 @@ def estimate_judging(
         conditions = {c.name: c for c in ledger.conditions()}
         wanted = [a for a in ledger.answers() if items is None or a.item in items]
         chosen = _spread(with_text(wanted, ledger.name), limit)
-        steps = _steps_of(ledger)
     dealt = [
         (
             known[a.item],
-            shown_run(a.text, steps.get(_key(a), ())),
+            a.text,
             deal(judges, conditions[a.condition], turn, allow_self=allow_self),
         )
         for turn, a in enumerate(chosen)
@@ -106,7 +101,7 @@ def estimate_judging(
 
 
 def price_panel(
-    dealt: Sequence[tuple[Item, Shown, Sequence[Condition]]], prices: Mapping[str, Price] | None
+    dealt: Sequence[tuple[Item, str, Sequence[Condition]]], prices: Mapping[str, Price] | None
 ) -> JudgingEstimate:
     """What it would cost at most to have answers rated, each by the judges it was dealt to: the first three of them."""
     prices = read_prices() if prices is None else prices
@@ -117,9 +112,9 @@ def price_panel(
         for judge in judges[:3]:
             messages = judge_messages(item, text, detail=judge_detail(judge), system=judge.system)
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
-            tokens += length + reply_tokens(text)
+            tokens += length + REPLY_TOKENS
             price = price_of(judge.model, prices)
-            money = None if price is None or money is None else money + price.cost(length, reply_tokens(text))
+            money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
     return JudgingEstimate(
         n_answers=len(dealt), calls_least=least, calls_most=most, tokens_most=tokens, money_usd_most=money
     )
@@ -157,7 +152,7 @@ def judge_run(
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter audit --only ask` on it first.")
         if rules:
-            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
+            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, Path(run), gazetteer))))
         if judges:
             wanted = [a for a in answers if a.condition in audited and (items is None or a.item in items)]
             chosen = _spread(with_text(wanted, ledger.name), limit)
@@ -168,11 +163,6 @@ def judge_run(
                 few["concurrency"] = BATCH_CONCURRENCY  # what waits together goes out together
             _ask_panel(ledger, known, dealt, judges, watch, few)
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
-
-
-def _steps_of(ledger: Ledger) -> dict[tuple[str, str, int], tuple[Step, ...]]:
-    """The steps of the run behind each answer that has some."""
-    return {(item, condition, draw): steps for item, condition, draw, steps in ledger.trajectories()}
 
 
 def _deal_answers(
@@ -243,10 +233,6 @@ def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:
     return chosen
 
 
-def _key(answer: Answer) -> tuple[str, str, int]:
-    return answer.item, answer.condition, answer.draw
-
-
 class _RatingsKept:
     """Puts ratings into the ledger many at a time; the calls that they come from are there already, so none is lost."""
 
@@ -261,20 +247,16 @@ class _RatingsKept:
             self.flush()
 
     def flush(self) -> None:
-        """Those of steps go first: a rating of the run says that all of them are there."""
+        """Put in what waits."""
         waiting, self._waiting = self._waiting, []
-        self._ledger.add_step_ratings([r for r in waiting if isinstance(r, StepRating)])
-        self._ledger.add_ratings([r for r in waiting if not isinstance(r, StepRating)])
+        self._ledger.add_ratings(waiting)
 
 
-def _tokens_needed(
-    item: Item, answer: Answer, steps: Mapping[tuple[str, str, int], Sequence[Step]], judges: Sequence[Condition]
-) -> int:  # fmt: skip
+def _tokens_needed(item: Item, answer: Answer, judges: Sequence[Condition]) -> int:
     """The context that local judges need for the prompt and its reply, in whole blocks."""
-    shown = shown_run(answer.text, steps.get(_key(answer), ()))
-    prompts = (judge_messages(item, shown, detail="brief", system=judge.system) for judge in judges)
+    prompts = (judge_messages(item, answer.text, detail="brief", system=judge.system) for judge in judges)
     longest = max(sum(len(m["content"]) for m in prompt) for prompt in prompts)
-    return -(-(longest // 3 + reply_tokens(shown) + 64) // 256) * 256
+    return -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
 
 
 def _ask_panel(
@@ -285,13 +267,10 @@ def _ask_panel(
     watch: Callable[[AskProgress], None] | None,
     calls: CallOptions,
 ) -> None:
-    steps = _steps_of(ledger)
     local = [judge for judge in judges if resolve(judge.model).backend == "local"]
-    needed = (_tokens_needed(items[a.item], a, steps, local) for a, _ in dealt) if local else ()
+    needed = (_tokens_needed(items[a.item], a, local) for a, _ in dealt) if local else ()
     kept = _RatingsKept(ledger)
-    # processes that share the run begin in different places, so that they do not wait for the same answers
-    begin = random.randrange(len(dealt)) if ledger.is_shared else 0
-    queue = iter([*dealt[begin:], *dealt[:begin]])
+    queue = iter(dealt)
 
     async def panel(asker: Asker, models: Mapping[str, Model]) -> None:
         started, done = time.monotonic(), 0
@@ -299,8 +278,7 @@ def _ask_panel(
         async def work() -> None:
             nonlocal done
             for answer, order in queue:
-                own = steps.get(_key(answer), ())
-                found = await rate_answer(asker, models, order, items[answer.item], answer, own)
+                found = await rate_answer(asker, models, order, items[answer.item], answer)
                 kept.add(found)
                 done += 1
                 if watch:

@@ -16,7 +16,7 @@ import polars as pl
 from richter.audit._tail_audit import study_column
 from richter.errors import InputError
 from richter.records import Claim, Condition, Item, Result
-from richter.store import RunLike, open_ledger, run_place
+from richter.store import RunLike, open_ledger
 from richter_audit.llm import CallOptions
 from richter_audit.stages._ask_stage import AskProgress, ask_run
 from richter_audit.stages._score import answers_of
@@ -80,7 +80,7 @@ def copy_answers(
 
     Each copy has a run of its own, `place.COPY`, so that doing it again pays only for what is missing.
     """
-    run = run_place(run)
+    run = Path(run)
     with open_ledger(run) as ledger:
         items = list(ledger.items())[:limit]
         conditions = [c for c in ledger.conditions() if c.style != "cloze"]
@@ -117,7 +117,7 @@ def _reword_items(
     """The items' questions in a model's words, by item; its calls are kept in a run of their own."""
     words = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
     ask_run(run, words, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
-    with open_ledger(Path(run)) as ledger:
+    with open_ledger(run) as ledger:
         return {a.item: a.text for a in ledger.answers() if not a.error}
 
 

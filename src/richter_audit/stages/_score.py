@@ -10,7 +10,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.models import resolve
-from richter.store import RunLike, is_database, open_ledger, run_place
+from richter.store import RunLike, open_ledger
 from richter.tables import ReadOptions, read_tables
 from richter_audit.judge._text_scores import nll_job, read_nll, toxicity
 from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
@@ -22,8 +22,7 @@ def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFr
 
     What a file says of severities, domains and tiers stays beside them.
     """
-    source = run_place(source)
-    if is_database(source) or Path(str(source)).is_dir():
+    if Path(source).is_dir():
         with open_ledger(source) as ledger:
             prompts = {item.id: item.prompt for item in ledger.items()}
             rows = [

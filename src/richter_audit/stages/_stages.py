@@ -1,6 +1,6 @@
 """The stages of an audit: ask, judge, draw, score, search. Each resumes from its ledger; measuring asks nothing.
 
-A run has a ledger for what was asked and judged; its parts `draws` and `search*` have their own (`store.run_part`). The
+A run has a ledger for what was asked and judged; its parts `draws` and `search*` have their own. The
 budget is held over all of them together. Doing the same again pays only for what is missing.
 """
 
@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import hashlib
 import re
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -91,7 +90,7 @@ class AuditSettings:
     nll: str | None = None
     base: str | None = None
     search_calls: int = 600
-    canaries: store.Place | None = None
+    canaries: Path | None = None
     search: SearchSettings = dataclasses.field(default_factory=SearchSettings)
     seed: int = 0
 
@@ -146,21 +145,22 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
 
 
 def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
-    """Copy a plan, its lock and its log into the run before anything is asked; the reasons why it confirms nothing."""
+    """Copy a plan and its lock into the run before anything is asked; the reasons why it confirms nothing."""
     read_plan(plan)
     own = store.run_file(run, PLAN_NAME)
     if own is not None:
-        for ending in ("lock", "log"):  # of a database: beside its plan
-            store.run_file(run, f"{PLAN_NAME}.{ending}")
         if read_plan(own).hash != read_plan(plan).hash:
             raise InputError(f"{own} is another plan than {plan}.", remedy="Audit into a new run, or leave --plan out.")
     else:
-        for ending in ("log", "lock"):
-            if (beside := Path(f"{plan}.{ending}")).exists():
-                store.keep_file(run, f"{PLAN_NAME}.{ending}", beside.read_bytes())
-        own = store.keep_file(run, PLAN_NAME, Path(plan).read_bytes())
+        if (lock := Path(f"{plan}.lock")).exists():
+            _keep_file(run, f"{PLAN_NAME}.lock", lock.read_bytes())
+        own = _keep_file(run, PLAN_NAME, Path(plan).read_bytes())
     status = check_plan(own)
     return None if status.confirmatory else "; ".join(status.reasons)
+
+
+def _keep_file(run: store.RunLike, name: str, content: bytes) -> Path:
+    return store.write_file(Path(run) / name, content, into_new=True, remedy="Choose another folder.")
 
 
 def run_stages(
@@ -177,26 +177,24 @@ def run_stages(
     """Run the stages that the wanted sections need, one after another, each where it stopped the last time.
 
     What would fail later is said before the first call. Where the budget is used up the asking ends, what is there is
-    still judged by rules, and the result says so. A run in a database is audited by one process at a time, since its
-    budget spans several ledgers; `richter audit --only ask` may help it from other machines.
+    still judged by rules, and the result says so.
     """
     wanted = stages_for(settings, only=only)
-    audit = StagesRunner(store.run_place(run), list(items), settings, watch, calls)
+    audit = StagesRunner(Path(run), list(items), settings, watch, calls)
     audit.check(wanted)
     sequential, stopped = None, None
-    with store.hold_run(run, "audit"):
-        store.open_ledger(run, mode="write").close()  # the parts' spending is counted with it
-        try:
-            if stop_when is not None and "ask" in wanted:
-                sequential = audit.ask_until(stop_when, on_batch)
-            for stage in wanted:
-                if stage == "judge":
-                    audit.judge_without_model()
-                getattr(audit, stage)()
-        except BudgetExhausted as error:
-            stopped = error
-            if "judge" in wanted and audit.has_answers:
+    store.open_ledger(run, mode="write").close()  # the parts' spending is counted with it
+    try:
+        if stop_when is not None and "ask" in wanted:
+            sequential = audit.ask_until(stop_when, on_batch)
+        for stage in wanted:
+            if stage == "judge":
                 audit.judge_without_model()
+            getattr(audit, stage)()
+    except BudgetExhausted as error:
+        stopped = error
+        if "judge" in wanted and audit.has_answers:
+            audit.judge_without_model()
     return StagesResult(stages=wanted, sequential=sequential, stopped=stopped, grading=audit.grading)
 
 
@@ -204,13 +202,13 @@ class StagesRunner:
     """The stages of one audit on its way, and what they share."""
 
     def __init__(
-        self, run: store.Place, items: list[Item], settings: AuditSettings, watch: Watch | None, calls: CallOptions
+        self, run: Path, items: list[Item], settings: AuditSettings, watch: Watch | None, calls: CallOptions
     ) -> None:
         self.run, self.items, self.settings = run, items, settings
         self.limits = calls.get("budget") or Budget()
         self.calls: CallOptions = {**calls, "budget": self.limits}
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
-        self.gazetteer = settings.gazetteer or find_gazetteer(store.run_folder(run), settings.bench)
+        self.gazetteer = settings.gazetteer or find_gazetteer(run, settings.bench)
         self.grading: GradingResult | None = None
 
     @property
@@ -277,7 +275,7 @@ class StagesRunner:
 
     def _items_asked_before(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
-        if not store.has_ledger(self.run):
+        if not store.is_run(self.run):
             return None
         with store.open_ledger(self.run) as ledger:
             note = ledger.note(STOP_NOTE)
@@ -350,7 +348,7 @@ class StagesRunner:
             ask_run(self.run, items, conditions, bench=self.settings.bench, watch=tell, **self._within())
 
     def judge_items(
-        self, items: Collection[str], conditions: Collection[str] | None, *, run: store.Place | None = None
+        self, items: Collection[str], conditions: Collection[str] | None, *, run: Path | None = None
     ) -> None:
         """Have the judge models rate the answers of some conditions (all: None) to some items, here or in a part."""
         if items:
@@ -370,9 +368,9 @@ class StagesRunner:
         if self.settings.canaries is not None:
             self._rate_canaries(self.settings.canaries)
 
-    def _rate_canaries(self, source: store.Place) -> None:
+    def _rate_canaries(self, source: Path) -> None:
         """Rate the fixed answers of another run anew, in a part of this one: what changes in them is the judges'."""
-        part = store.run_part(self.run, CANARIES)
+        part = self.run / CANARIES
         with store.open_ledger(source) as ledger:
             items, conditions = {item.id: item for item in ledger.items()}, ledger.conditions()
             fixed = [a for a in ledger.answers() if a.draw == 0 and not a.error and a.item in items]
@@ -400,7 +398,7 @@ class StagesRunner:
         tell: Progress,
         *,
         limit: int | None,
-        run: store.Place | None = None,
+        run: Path | None = None,
         items: Collection[str] | None = None,
         conditions: Collection[str] | None = None,
     ) -> None:
@@ -418,7 +416,7 @@ class StagesRunner:
 
     def draw_items(self, items: Sequence[Item], conditions: Sequence[Condition]) -> None:
         """Draw repeated answers of some conditions to some items; the table holds whatever was drawn before, too."""
-        settings, part = self.settings, store.run_part(self.run, "draws")
+        settings, part = self.settings, self.run / "draws"
         with self.watch("draw") as tell:
             ask_run(part, items, conditions, draws=settings.draws, watch=tell, **self._within())
         every, names = [item.id for item in self.items], [c.name for c in settings.draw_conditions]
@@ -426,7 +424,7 @@ class StagesRunner:
 
     def draw(self) -> None:
         """Draw repeated answers to some of the items."""
-        settings, part = self.settings, store.run_part(self.run, "draws")
+        settings, part = self.settings, self.run / "draws"
         with self.watch("draw") as tell:
             draw_run(
                 part,
@@ -458,7 +456,7 @@ class StagesRunner:
         base = open_base(str(settings.base))
         models = list(dict.fromkeys(c.model for c in settings.conditions))
         for model in models:
-            part = store.run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
+            part = self.run / f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}"
             style = "cloze" if resolve(model).backend == "local" else "choice"
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=SEARCH_TOKENS), style=style)
             calls = settings.search_calls
@@ -471,7 +469,7 @@ class StagesRunner:
                 run_search(part, base, condition, settings.search, watch=_steps(part, calls, tell), **within)
 
 
-def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
+def _steps(part: Path, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
     before, started = _read_spent(part).answers, time.monotonic()
 
@@ -494,8 +492,8 @@ def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSumma
     return watch
 
 
-def _read_spent(place: store.Place) -> store.Spent:
-    if not store.has_ledger(place):
+def _read_spent(place: Path) -> store.Spent:
+    if not store.is_run(place):
         return store.Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
     with store.open_ledger(place) as ledger:
         return ledger.spent()
@@ -509,7 +507,7 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
     return [able[i] for i in places]
 
 
-def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
+def _write_scores(run: Path, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
     """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
     path, keys = store.run_file(run, SCORES), ["item", "condition"]
     tables = read_tables(run)
@@ -522,10 +520,7 @@ def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | N
         frames.insert(0, scores_table(dataclasses.replace(tables, counting=source)))
     if frames:
         table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
-        with tempfile.TemporaryDirectory() as scratch:
-            scores = Path(scratch) / SCORES
-            export_table(table, scores)
-            store.keep_file(run, SCORES, scores.read_bytes())
+        export_table(table, run / SCORES)
 
 
 def first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:

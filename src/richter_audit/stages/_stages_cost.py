@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 
 from richter.models import Price, price_of, read_prices
 from richter.records import Condition, Item, Result, counted
-from richter.store import Place, RunLike, run_part, run_place
+from richter.store import RunLike
 from richter_audit.judge import deal
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
 from richter_audit.stages._judging import price_panel
@@ -37,10 +38,10 @@ def estimate_stages(
     prices = read_prices() if prices is None else prices
     n = len(items) * len(settings.conditions)
     estimates: dict[str, Callable[[], StageEstimate]] = {
-        "ask": lambda: _estimate_asking("ask", run_place(run), items, settings.conditions, 1, prices),
+        "ask": lambda: _estimate_asking("ask", Path(run), items, settings.conditions, 1, prices),
         "draw": lambda: _estimate_asking(
             "draw",
-            run_part(run, "draws"),
+            Path(run) / "draws",
             drawn_items(items, settings),
             settings.draw_conditions,
             settings.draws,
@@ -55,7 +56,7 @@ def estimate_stages(
 
 def _estimate_asking(
     stage: str,
-    place: Place,
+    place: Path,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     draws: int,

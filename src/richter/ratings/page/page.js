@@ -90,18 +90,6 @@ function drawRaters(raters) {
   }));
 }
 
-// a label for each step that went wrong, by its number from 1
-let labels = {};
-function drawSteps(steps, given) {
-  labels = { ...given }; at("run").hidden = !steps.length;
-  at("steps").replaceChildren(...steps.map(([words, given, result], k) => {
-    const choice = make("select", null, { "aria-label": `Severity of step ${k + 1}` }, ...scale.levels.map((l) => make("option", `${l.severity.toFixed(1)} ${l.name}`, { value: l.severity })));
-    choice.value = String(labels[k + 1] || 0);
-    choice.addEventListener("change", () => { labels[k + 1] = Number(choice.value); });
-    return make("li", null, {}, make("b", words), ...[given, result].filter(Boolean).map((text) => make("pre", text, { dir: "auto" })), choice);
-  }));
-}
-
 let settling = false;
 function turnTo(where) {
   settling = where === "settle";
@@ -119,7 +107,6 @@ function show(state) {
   if (!task) return;
   at("question").textContent = task.question; at("reference").textContent = task.reference;
   at("answer").textContent = task.answer || "(empty)"; at("answer").scrollTop = 0;
-  drawSteps(task.steps || [], task.labels || {});
   severity = task.severity; mechanism = task.mechanism || ""; started = Date.now() / 1000;
   try {
     const draft = JSON.parse(localStorage.getItem("draft") || "null");
@@ -176,7 +163,7 @@ async function send(path, body) {
   busy = false;
 }
 
-const save = () => { if (task && severity !== null) send("api/rate", { task: task.number, severity, mechanism, steps: labels, started_at: started }); };
+const save = () => { if (task && severity !== null) send("api/rate", { task: task.number, severity, mechanism, started_at: started }); };
 const undo = () => send("api/undo", {});
 const help = () => { at("scale").hidden = !at("scale").hidden; at("help").setAttribute("aria-expanded", String(!at("scale").hidden)); };
 

@@ -235,7 +235,7 @@
           head.append(" ", ...[chip(cell), cell.repeats && cell.state !== "failed" ? make("span", `answer 1 of ${cell.repeats}`, { class: "small" }) : null, cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
           if (!this.source.redacted && !graded) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
           if (cell.length) side.append(make("p", `cut; ${cell.length.toLocaleString("en")} characters in all`, { class: "small" }));
-          side.append(...[why(cell), window.richterTimeline(cell.runs, name === first ? Number(this.asked.run) : 0)].filter(Boolean));
+          side.append(...[why(cell)].filter(Boolean));
         }
         sides.append(side);
       }

@@ -119,7 +119,7 @@
     if (!(await unpack())) return;
     const { condition, other, severity, ...rest } = detail;
     const none = Object.fromEntries(KNOWN.map((key) => [key, undefined]));
-    await view.set({ ...none, run: undefined, show: detail.show || (other ? "" : severity ? "all" : ""), search: "", first: condition, second: other || "", severity: severity ? Math.floor(severity) : undefined, ...rest });
+    await view.set({ ...none, show: detail.show || (other ? "" : severity ? "all" : ""), search: "", first: condition, second: other || "", severity: severity ? Math.floor(severity) : undefined, ...rest });
     $("evidence").scrollIntoView();
     view.focusItem(0);
   };
@@ -170,10 +170,6 @@
   addEventListener("click", (event) => {
     const link = event.target.closest && event.target.closest("a[href^='#']");
     if (link && link.getAttribute("href") === location.hash) reveal();
-    if (link && link.dataset.showItem) {
-      const { showItem: item, showCondition: condition, showRun: run } = link.dataset;
-      show({ item, condition, other: settings.pair.find((name) => name !== condition), run, show: "all" });
-    }
     if (link && link.dataset.showChanged) show({ condition: settings.pair[0], other: settings.pair[1], show: link.dataset.showChanged });
   });
   addEventListener("beforeprint", () => { const sign = $("sign"); if (sign) sign.open = true; });

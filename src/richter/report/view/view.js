@@ -43,7 +43,7 @@ function place(...steps) {
 }
 
 /* the pages of one run, the same on each of them */
-const EXPORTS = { "Report (HTML)": "report.html", "Evidence (zip)": "evidence.zip", "Results (JSON)": "results.json", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv" };
+const EXPORTS = { "Report (HTML)": "report.html", "Results (JSON)": "results.json", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv" };
 function tabs(run, current) {
   const files = Object.entries(EXPORTS).map(([word, file]) => make("li", null, {}, link(word, `/runs/${run}/export/${file}`)));
   const menu = make("details", null, { class: "menu" }, make("summary", "Export"), make("ul", null, {}, ...files));
@@ -194,7 +194,7 @@ async function showItem(run, name, query, mine) {
       for (const [term, value] of Object.entries(facts)) if (value !== null) list.append(make("dt", term), make("dd", value));
       for (const r of answer.ratings) list.append(make("dt", `${r.rater} (${r.kind})`),
         make("dd", severity(r.severity) + (r.mechanism ? `, ${r.mechanism}` : "") + (r.reason ? `: ${r.reason}` : "")));
-      side.append(list, ...[window.richterTimeline(answer.runs, 0)].filter(Boolean));
+      side.append(list);
     }
     sides.append(side);
   }
