@@ -319,7 +319,7 @@ def generate_questions(
                 why = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
                 raise ModelError(
                     f"{generator} wrote no question that can be asked about {FIRST} paragraphs ({why}).",
-                    remedy="Use another generator, or look at what it writes with --rejects; the rest was not asked.",
+                    remedy="Use another generator; the rest was not asked.",
                 )
 
     with open_ledger(base.folder / CALLS, mode="write") as ledger:
