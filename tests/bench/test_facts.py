@@ -170,7 +170,7 @@ VERSIONS = {
     "pygments": "2.21.0",
     "reverse_geocode": "1.6.6",
 }
-ALL_10_000 = "f526c7f3495fc4fa70fe81ff5dfd90a41c8c4863617217d2c9d2ee1f9914ab60"
+ALL_10_000 = "6eb9bb1ed40c5081bc05a59894fe980f3f52e16b71016c9c0eea12585ab62700"
 
 
 def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:

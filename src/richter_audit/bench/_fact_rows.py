@@ -76,6 +76,7 @@ class FactRows:
             known = (c.capital, *c.capital_aliases)
             name = normalise_name(c.name).replace(" ", "")
             guesses = [f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}"]
+            others = [continent for k, continent in CONTINENTS.items() if k not in (c.continent, "AN")]
             own_phone = c.phone.isdigit() and users[c.phone] == 1
             zones = self.world.country_zones.get(code, [])
             rows[code] = {
@@ -98,9 +99,7 @@ class FactRows:
                 "tld_wrong": [guess for guess in guesses if guess != c.tld][:1],
                 "continent": "" if code in lists.TWO_CONTINENTS else CONTINENTS[c.continent],
                 "continent_aliases": ["the Americas", "Central America", "Caribbean"] if c.continent == "NA" else [],
-                "continent_wrong": order_by_hash(
-                    [x for k, x in CONTINENTS.items() if k not in (c.continent, "AN")], code
-                ),
+                "continent_wrong": order_by_hash(others, code),
                 "zone": self.zone(zones[0]) if len(zones) == 1 else None,
                 "zones": zones,
                 "euro_year": str(lists.LATE_EURO.get(code, "")),
@@ -206,8 +205,8 @@ class FactRows:
     @cached_property
     def clear_regions(self) -> dict[str, Region]:
         """The divisions that can be asked about."""
-        terms = DIVISIONS
-        return {r.id: r for r in self.world.regions.values() if r.country in terms and not self.world.is_odd(r)}
+        regions = self.world.regions.values()
+        return {r.id: r for r in regions if r.country in DIVISIONS and not self.world.is_odd(r)}
 
     def region(self, key: str) -> Row:
         """A division by its id."""
@@ -310,9 +309,8 @@ class FactRows:
     def _currency(self, code: str, users: list[str]) -> Row:
         plain = self.world.cldr.currencies[code].split(" (")[0].replace("&", "and")
         words, iso = plain.split(), self._iso_money.get(code)
-        name = lists.FULL_NAMES.get(code) or " ".join(
-            [*words[:-1], words[-1] if len(words) == 1 else words[-1].lower()]
-        )
+        spoken = plain if len(words) == 1 else " ".join([*words[:-1], words[-1].lower()])
+        name = lists.FULL_NAMES.get(code, spoken)
         unit = lists.UNITS.get(code) or words[-1].lower()
         aliases = unique([name, plain, *([iso.name] if iso and " " in iso.name else [])])[1:]
         numeric = iso.numeric if iso else ""
@@ -431,9 +429,8 @@ class FactRows:
     @cached_property
     def misplaced_airports(self) -> list[str]:
         """Airports with a country each in which they are not."""
-        terms, rows = set(DIVISIONS), self.airports
-        known = self.international[:500]
-        return [f"{k}|{code}" for k in known for code in pick(sorted(terms - {rows[k][0]["country"]}), 1, k)]
+        lands = {iata: self.airports[iata][0]["country"] for iata in self.international[:500]}
+        return [f"{iata}|{pick(sorted(set(DIVISIONS) - {land}), 1, iata)[0]}" for iata, land in lands.items()]
 
     @cached_property
     def free_airports(self) -> list[str]:
@@ -470,14 +467,9 @@ class FactRows:
             "family_aliases": [family, *others, *(f"{name}s" for name in others)],
             "family_wrong": [_several(other) for other in order_by_hash(lists.FAMILIES, e.symbol) if other != family],
             "period": str(e.period),
-            "period_aliases": [
-                f"{e.period}{_ordinal(e.period)}",
-                f"period {e.period}",
-                f"row {e.period}",
-                ORDINALS[e.period],
-            ],
+            "period_aliases": [*_places("period", e.period), f"row {e.period}", ORDINALS[e.period]],
             "group": group,
-            "group_aliases": [f"group {group}", f"{group}{_ordinal(int(group or 0))}"],
+            "group_aliases": _places("group", e.group or 0),
             "year": str(lists.FOUND.get(e.symbol, "")),
             "masses": [str(mass) for mass in e.isotopes],
             "truth": {"element": e.symbol, "number": e.number, "period": e.period, "group": e.group, "block": e.block},
@@ -667,7 +659,7 @@ class FactRows:
         """A character by its number."""
         value = int(code)
         row = _number_row("character", value, character=chr(value), hex=f"{value:02X}", binary=f"{value:07b}")
-        row |= {"hex_aliases": (f"0x{row['hex']}", f"{row['hex']}h"), "binary_aliases": (f"0{row['binary']}",)}
+        row |= {"hex_aliases": (f"0x{row['hex']}", f"{row['hex']}h")}
         row |= {"hex_truth": {"base": "hexadecimal"}, "binary_truth": {"base": "binary"}}
         return row | {"name": chr(value), "binary_aliases": (f"0{row['binary']}", f"0b{row['binary']}")}
 
@@ -801,5 +793,5 @@ def _several(family: str) -> str:
     return "noble gases" if family == "noble gas" else f"{family}s" if family else ""
 
 
-def _ordinal(n: int) -> str:
-    return {1: "st", 2: "nd", 3: "rd"}.get(n if n < 10 else 0, "th")
+def _places(kind: str, n: int) -> list[str]:
+    return [f"{kind} {n}", f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n, 'th') }"]
