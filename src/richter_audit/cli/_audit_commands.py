@@ -301,7 +301,7 @@ def score() -> None:
 @click.option(
     "--only",
     metavar="STAGE|SECTIONS",
-    help="One stage: ask, judge or draw (its options: richter audit --only ask --help). Or the sections to measure, "
+    help="One stage: ask, judge, draw or score (its options: richter audit --only ask --help). Or the sections to measure, "
     "separated by commas: severity, tail, calibration, floors, search, judges.",
 )
 @seed_option
@@ -336,6 +336,7 @@ def audit() -> None:
       richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
       richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
       richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
+      richter audit run1 --scorer nll -o scores.csv          a continuous severity of every answer
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
       richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
       mistral/mistral-large-latest,groq/openai/gpt-oss-120b --budget 20usd
