@@ -40,9 +40,9 @@ class ScreenCommand(click.Command):
 
     more_at = "asking"
 
-    def __init__(self, *args: Any, shown: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, shown: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.shown, self.own = tuple(shown), tuple(self.params)
+        self.shown, self.own = tuple(shown.split()), tuple(self.params)
 
     def options(self, ctx: click.Context, *, shown: bool) -> list[click.Option]:
         """The options that stand on the help screen, or the others."""
