@@ -160,7 +160,8 @@ def test_two_that_are_blocked_say_how_many_questions_they_share(tmp_path: Path) 
         "reason": "too few",
         "primary": True,
     }
-    conditions = [{"name": name, "how_often": {"estimate": 0.5, "n": 4}} for name in "ab"]
+    half = {"estimate": 0.5, "n": 4}
+    conditions = [{"name": name, "how_often": half, "measures": {"accuracy": half}} for name in "ab"]
     document = {"conditions": conditions, "claims": [claim]}
     page = render_report(document, tables)
     assert "<dt>Graded questions</dt><dd>4 for a and 4 for b; 4 are the same.</dd>" in page

@@ -156,19 +156,7 @@ def label() -> None:
     "_search_output:search",
     cls=StagedCommand,
     stages={"base": base, "questions": questions, "index": index, "retest": retest, "label": label},
-    shown=(
-        "model",
-        "kb",
-        "strategy",
-        "style",
-        "questions",
-        "phrasings",
-        "generator",
-        "judge",
-        "only",
-        "budget",
-        "dry-run",
-    ),
+    shown="model kb strategy style questions phrasings generator judge only budget dry-run",
 )
 @click.argument("run", type=Path)
 @click.option("--model", required=True, help="The model to test.")
