@@ -197,14 +197,6 @@ def test_the_share_that_is_expected_to_fail_again_recovers_truth():
     assert more.expected_again == pytest.approx(kept[:, 4].mean(), abs=0.006)
 
 
-def test_show_lists_failing_questions_by_mode(searched, capsys):
-    assert call("search", "show", searched / "run") == 0
-    out = capsys.readouterr().out
-    assert "failing questions of" in out
-    assert "100% wrong" in out
-    assert "0% wrong" in out
-
-
 def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_them(searched, tmp_path, capsys):
     with open_ledger(searched / "kb" / "confirm.run", mode="write") as ledger:  # as `kb confirm` and a person leave it
         items = [Item(id=str(i), prompt="?", reference="r") for i in range(10)]

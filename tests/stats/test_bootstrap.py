@@ -38,12 +38,6 @@ def test_groups_move_together_by_hand(rng: np.random.Generator) -> None:
     assert result.standard_error == pytest.approx(values.std() / np.sqrt(40), rel=0.03)
 
 
-def test_same_seed_same_bits() -> None:
-    x = np.arange(50.0)
-    first, second = (bootstrap(weighted_mean(x), 50, rng=np.random.default_rng(7)) for _ in range(2))
-    np.testing.assert_array_equal(first.resampled, second.resampled)
-
-
 def test_mostly_undefined_statistic_is_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="undefined in"):
         bootstrap(lambda w: np.where(w[:, 0] > 0, 1.0, np.nan), 20, rng=rng)
