@@ -226,7 +226,7 @@ def test_tail_score_reads_a_file_as_every_command_does(tmp_path: Path, capsys: p
     frame = rows("a", "b", items=4, reply=lambda k, *_: "x" * (k + 1), question=lambda k, *_: f"what is {k}?")
     frame.rename({"item": "id", "condition": "model"}).write_csv(tmp_path / "log.csv")
     code, _, err = run(
-        capsys, "severity", "score", str(tmp_path / "log.csv"), "--map", "answer=reply", "--scorer", "length", "-o",
+        capsys, "audit", str(tmp_path / "log.csv"), "--map", "answer=reply", "--scorer", "length", "-o",
         str(tmp_path / "scores.csv"),
     )  # fmt: skip
     assert code == 0, err

@@ -1,7 +1,6 @@
 """The results document of a run: its numbers against the commands' own, its gaps, and that it is always the same."""
 
 import asyncio
-import datetime
 import json
 import math
 import os
@@ -19,13 +18,13 @@ import pytest
 from scipy.stats import fisher_exact, genpareto, norm, sem
 from scipy.stats import t as student
 
+from helpers.locks import lock_at
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
 from helpers.small_run import scores
 from richter.audit import (
     SECTIONS,
     compare_tables,
-    lock_plan,
     measure_calibration,
     measure_run,
     new_plan,
@@ -408,15 +407,15 @@ def test_the_schema_of_the_types_refuses_what_is_of_another_type(
 # ------------------------------------------------------------------ plans
 
 
-def _planned(run: Path, folder: Path, now: datetime.datetime) -> dict[str, Any]:
+def _planned(run: Path, folder: Path, at: str) -> dict[str, Any]:
     path = folder / "plan.toml"
     path.write_text(new_plan("severity", {"require": ["severity>=3 below 200 per thousand"], "n_resamples": RESAMPLES}))
-    lock_plan(path, now=now)
+    lock_at(path, at)
     return measured(run, plan=path)
 
 
 def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Path) -> None:
-    found = _planned(run, tmp_path, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+    found = _planned(run, tmp_path, "2020-01-01T00:00:00+00:00")
     assert not found["methods"]["exploratory"]
     assert found["signature"]["requirement"].startswith("simulated 01 has severity>=3 below 200,000 per million")
     assert set(found["signature"]["verdicts"]) == {"verified"}
@@ -425,7 +424,7 @@ def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Pat
 
 
 def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path) -> None:
-    found = _planned(run, tmp_path, datetime.datetime(2999, 1, 1, tzinfo=datetime.UTC))
+    found = _planned(run, tmp_path, "2999-01-01T00:00:00+00:00")
     assert found["methods"]["exploratory"]
     assert "after the first answer came" in found["methods"]["plan"]["vouched"]
     assert next(c for c in found["checks"] if c["name"] == "plan locked before asking")["passed"] is False
@@ -438,7 +437,7 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
         {"metric": "catastrophic_rate", "rule": "below", "limit": 0.001},
     ]
     path.write_text(new_plan("gate", {"candidate": "simulated 02", "require": rules}))
-    lock_plan(path, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+    lock_at(path, "2020-01-01T00:00:00+00:00")
     found = measured(run, plan=path, only=["floors"])
     assert found["signature"]["requirement"] == (
         "error rate of simulated 02 is below 90%; rate of severe errors of simulated 02 is below 0.1%"

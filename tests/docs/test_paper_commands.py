@@ -28,7 +28,8 @@ from richter.models import PROVIDERS
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "validation" / "papers.md"
 COMMANDS = dict.fromkeys(re.findall(r"`((?:richter|python) [^`]+)`", PAGE.read_text("utf-8")))
-FIRST = ("richter plan", "richter search base", "richter search questions")  # what other rows' commands need
+# what other rows' commands need
+FIRST = ("richter plan", "richter search --only base", "richter search --only questions")
 OURS = sorted(
     (line for line in COMMANDS if line.startswith("richter ") and len(line.split()) > 2),
     key=lambda line: not line.startswith(FIRST),

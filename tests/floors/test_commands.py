@@ -44,9 +44,16 @@ def test_labels_needed_of_items_in_clusters_are_as_many_more_by_hand(capsys: pyt
     assert clustered["n"] == 100
 
 
-def test_published_scores_alone_exit_4_when_undecided(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "size", "published", "0.864", "0.868", "--n", "14042")[0] == 4
-    assert run(capsys, "size", "published", "0.7", "0.9", "--n", "500")[0] == 0
+def test_published_scores_exit_4_when_undecided_and_stand_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    close = board(tmp_path, "x,A,0.864,14042", "x,B,0.868,14042")
+    assert run(capsys, "size", "--published", close)[0] == 4
+    for more in (["--margin", "2pt"], ["--macro", "benchmark"], ["other.csv"]):
+        code, _, err = run(capsys, "size", *more, "--published", close)
+        assert (code, "--published takes --level and --json only" in err) == (2, True)
+    assert run(capsys, "size", "--published", board(tmp_path, "x,A,0.7,500", "x,B,0.9,500"))[0] == 0
+    assert "need data" in run(capsys, "size", "--accuracy", "0.8", "0.84", "--macro", "subject")[2]
 
 
 def board(folder: Path, *rows: str) -> str:
@@ -59,18 +66,18 @@ def test_shares_beside_percentages_are_refused(
     rows: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """0.864 was read as 0.864%, and a difference of 86 points was shown."""
-    code, _, err = run(capsys, "size", "published", board(tmp_path, *rows))
+    code, _, err = run(capsys, "size", "--published", board(tmp_path, *rows))
     assert (code, "shares beside percentages: 0.864 of A" in err) == (1, True)
 
 
 def test_every_benchmark_has_a_scale_of_its_own_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ("x,A,86.4%,500", "x,B,80,500", "y,A,0.9,500", "y,B,0.5,500")
-    row = json.loads(run(capsys, "size", "published", board(tmp_path, *rows), "--json", "-")[1])
+    row = json.loads(run(capsys, "size", "--published", board(tmp_path, *rows), "--json", "-")[1])
     assert [abs(c["estimate"]) for c in row["claims"]] == pytest.approx([0.064, 0.4])
 
 
 def test_a_score_that_is_no_number_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "size", "published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
+    code, _, err = run(capsys, "size", "--published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
     assert (code, "Traceback" in err, "a score or n that is a number" in err) == (1, False, True)
 
 

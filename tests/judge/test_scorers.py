@@ -69,12 +69,12 @@ def run(*args: str) -> int:
 def test_files_without_answers_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.csv"
     path.write_text("item,condition\n1,a\n")
-    assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
+    assert run("audit", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
     assert "can't find the column with the scores" in capsys.readouterr().err
     path.write_text("item,condition,answer\n1,a,b\n")
-    assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
+    assert run("audit", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
     assert "needs the column `prompt`" in capsys.readouterr().err
-    assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(path)) == 1
+    assert run("audit", str(path), "--scorer", "nll", "-o", str(path)) == 1
     assert "would overwrite" in capsys.readouterr().err
 
 
@@ -108,7 +108,7 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
     ]
     path, out = tmp_path / "a.csv", tmp_path / "s.csv"
     pl.DataFrame(rows, schema=["item", "condition", "prompt", "answer"], orient="row").write_csv(path)
-    assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(out)) == 0
+    assert run("audit", str(path), "--scorer", "nll", "-o", str(out)) == 0
     scores = {(r["item"], r["condition"]): r["nll"] for r in pl.read_csv(out).to_dicts()}
     assert scores[1, "plain"] < 2 < 5 < scores[1, "odd"]
     assert scores[2, "odd"] is None  # an empty answer has no likelihood

@@ -198,7 +198,7 @@ def test_documents_keep_the_words_of_the_command_line() -> None:
         ("--wide 'a b,c'", 'wide=["a b", "c"]'),
         ("--wide all", "wide=()"),
         ("--margin mean_severity=0.2 or --margin 2pt", 'margin={"mean_severity": 0.2} or margin="2pt"'),
-        ("Leave out --about.", "Leave out about."),
+        ("Leave out --by.", "Leave out by."),
         ("Then add --tried 4.", "Then add tried=4."),
         ("--yes", "confirm=True"),
         ("a--b and x --- y", "a--b and x --- y"),

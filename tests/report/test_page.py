@@ -60,7 +60,6 @@ def test_first_screen(page: str) -> None:
         "simulated new is better than simulated old: +1.0 points.",
         "severity>=3 below 10%",
         "abc123",
-        "one more condition",
         "Signature",
         "items aligned",
         "judges agree",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from report.simulated_report import document
+from report.simulated_report import document, wrong_at
 from richter.claims import METRICS
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict, plain
 from richter.report import figures
@@ -128,7 +128,7 @@ def test_a_ranking_draws_every_condition_that_the_first_screen_names() -> None:
     names = tuple(f"c{k:02d}" for k in range(20))
     whole = document(names)
     for k, condition in enumerate(whole["conditions"]):
-        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.02 * k}
+        condition |= wrong_at(0.1 + 0.02 * k)
     claims = [dict(c) for c in whole["claims"]]
     for c in claims:
         lead = set(c["conditions"]) == {"c00", "c19"}
@@ -147,7 +147,7 @@ def test_ranks_stand_beside_the_values_with_their_ranges_by_hand() -> None:
     names = ("c0", "c1", "c2")
     whole = document(names)
     for k, condition in enumerate(whole["conditions"]):
-        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.01 * k}
+        condition |= wrong_at(0.1 + 0.01 * k)
     ranks = {"c0": [1, 2], "c1": [1, 2], "c2": [3, 3]}
     own = {"claims": [], "ranks": ranks, "level": 0.95, "groups": [["c0", "c1"], ["c2"]]}
     drawn = figures({**whole, "sections": {"floors": {"comparison": own}}})["floors-ranking"]
@@ -166,7 +166,7 @@ def test_tiers_that_overlap_in_many_columns_leave_the_ranks_alone_by_hand() -> N
     names = tuple(f"c{k}" for k in range(5))
     whole = document(names)
     for k, condition in enumerate(whole["conditions"]):
-        condition["how_often"] = {**condition["how_often"], "estimate": 0.1 + 0.01 * k}
+        condition |= wrong_at(0.1 + 0.01 * k)
 
     def tiers(*groups: str) -> int:
         own = {"claims": [], "level": 0.95, "groups": [[f"c{k}" for k in group] for group in groups]}
@@ -220,7 +220,7 @@ KINDS = {
     "one": {**document(("a",)), "claims": []},
     "many": document(tuple(f"c{k}" for k in range(9))),
     "bare": {"run": {"name": "x", "state": "empty"}},
-    "old": {**document(), "version": 1, "answer": None, "conditions": [{"name": "a"}], "claims": [{"sentence": "x"}]},
+    "spare": {**document(), "answer": None, "conditions": [{"name": "a"}], "claims": [{"sentence": "x"}]},
 }
 
 

@@ -267,7 +267,8 @@ def with_resampled_reach(found: Evidence, bills: Bills) -> Evidence:
         high = estimate + error * reach(tail, is_low=False) + upper
         return Interval(low=low, high=high, level=level, method="bootstrap-t, guarded")
 
-    return dataclasses.replace(found, interval=interval, p=None, detectable=bills.detectable())
+    detectable = None if found.unit == "run" else bills.detectable()  # units alone do not know how runs vary
+    return dataclasses.replace(found, interval=interval, p=None, detectable=detectable)
 
 
 def _quantile(ascending: Floats, tail: float) -> float:

@@ -1,13 +1,17 @@
 """Searches of a simulated testee with a known error field: errors found against the oracle's, and coverage.
 
 The testee is simulated: its chance of error is a smooth function of the paragraph's vector. Prints two tables.
+
+    python papers/ascent_simulated.py [SIZE [SEEDS [RUNS]]]
 """
 
-import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
-from simulated_search import simulate_search
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from helpers.simulated_search import simulate_search
 from richter_audit.ascent import SearchSettings
 from richter_audit.knowledge import find_similar
 
@@ -53,40 +57,34 @@ def search(vectors, codes, abstracts, first, chance, strategy, seed, paragraphs,
     return found, truth
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--size", type=int, default=1_000_000)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--coverage-runs", type=int, default=2000)
-    options = parser.parse_args()
-    vectors, codes, abstracts, first = base(options.size, np.random.default_rng(1))
+def main(words):
+    """Print what each strategy finds, and how often the interval of the base's rate holds the truth."""
+    size, seeds, runs = [int(word) for word in words] + [1_000_000, 3, 2000][len(words) :]
+    vectors, codes, abstracts, first = base(size, np.random.default_rng(1))
     rates = (0.03, 0.1, 0.26, 0.6)
-    print(f"simulated testee, {options.size:,} paragraphs, 640 asked about, uniform share 20%: mean error found")
+    print(f"simulated testee, {size:,} paragraphs, 640 asked about, uniform share 20%: mean error found")
     print("base rate |  random  topics     sea   bayes | oracle | categories of failing paragraphs: sea, bayes")
     for rate in rates:
         chance = field(vectors, rate, np.random.default_rng(2))
         oracle = np.sort(chance)[-640:].mean()
         row, spread = [], []
         for strategy in ("random", "topics", "sea", "bayes"):
-            found = [
-                search(vectors, codes, abstracts, first, chance, strategy, seed, 640)[0]
-                for seed in range(options.seeds)
-            ]
+            found = [search(vectors, codes, abstracts, first, chance, strategy, seed, 640)[0] for seed in range(seeds)]
             row.append(np.mean([f.rate for f in found]))
             spread.append(np.mean([len({codes[r] for r, e in f.errors.items() if e > 0.5}) for f in found]))
         cells = " ".join(f"{v:7.3f}" for v in row)
         print(f"{rate:9.2f} | {cells} | {oracle:6.3f} | {spread[2]:.0f}, {spread[3]:.0f}", flush=True)
-    print(f"\ncoverage of the 95% population interval, {options.coverage_runs} searches each")
+    print(f"\ncoverage of the 95% population interval, {runs} searches each")
     print("(10,000 paragraphs, 320 asked about, 64 of them drawn)")
     vectors, codes, _, _ = base(10_000, np.random.default_rng(3))
     for rate in rates:
         chance = field(vectors, rate, np.random.default_rng(4))
         hits = 0
-        for seed in range(options.coverage_runs):
+        for seed in range(runs):
             found, truth = search(vectors, codes, None, None, chance, "sea", seed, 320)
             hits += truth.mean() in found.population.interval
-        print(f"rate {rate:.2f}, sea: {hits / options.coverage_runs:.3f}", flush=True)
+        print(f"rate {rate:.2f}, sea: {hits / runs:.3f}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

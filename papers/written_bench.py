@@ -4,27 +4,33 @@ The questions are real ones of shared/data (Natural Questions with ten rewording
 has is drawn. The writer gives one in 7 the wrong tier, one in 10 another question's answer, and one in 10 is another
 wording of a question that it wrote before. The checker knows answers and tiers at the rates in the table.
 
-    python studies/written_bench.py [--seeds 4] [--items 150]
+    python papers/written_bench.py [SEEDS]
 """
 
-import argparse
+import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from simulated_server import SimulatedServer, uniform
 
-from richter.texts import embed
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from helpers.server import FakeApi
 from richter_audit.stages import BenchOrder, write_bench
-from richter_audit.stages._write_bench import ALIKE, TIERS
 
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FAULTS = (("wrong tier", 1 / 7), ("bad key", 0.1), ("duplicate", 0.1))
+ITEMS = 150
 CHECKERS = {"knows 95%, reads 80% of tiers": (0.95, 0.8), "85%, 65%": (0.85, 0.65), "70%, 50%": (0.7, 0.5)}
+
+
+def uniform(*parts):
+    """A number in [0, 1) that depends on the parts alone."""
+    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:6], "big") / 2**48
 
 
 def read_pool(data=DATA):
@@ -39,7 +45,7 @@ def read_pool(data=DATA):
     return [q for q in pool if q["answer"].lower() not in q["text"].lower()]
 
 
-class Pair(SimulatedServer):
+class Pair:
     """The writer and the checker; `truth` says of every written text what is wrong with it."""
 
     def __init__(self, pool, seed, knows, reads_tier):
@@ -50,7 +56,7 @@ class Pair(SimulatedServer):
         self.of = {text: q for q in pool for text in [q["text"], *q["rewordings"]]}
         self.written, self.truth = [], {}
 
-    def reply(self, model, prompt):
+    def reply(self, prompt):
         if "{" not in prompt:  # Richter's own question, which shows that replies are not mixed up
             return prompt.rpartition(" ")[2]
         if "Write " in prompt:
@@ -116,52 +122,29 @@ class Pair(SimulatedServer):
 
 def run_once(pool, seed, items, knows, reads_tier):
     """What was written, by its truth: how many there are, and how many were taken."""
-    with Pair(pool, seed, knows, reads_tier) as server, tempfile.TemporaryDirectory() as folder:
+    pair = Pair(pool, seed, knows, reads_tier)
+    with FakeApi(reply=pair.reply) as server, tempfile.TemporaryDirectory() as folder:
         order = BenchOrder(
             items=items, domains=("one", "two"), writers=(f"{server.url}#writer",), checker=f"{server.url}#checker"
         )
         made = write_bench(Path(folder) / "run", order)
         taken = {item.prompt for item in made.items}
-        there = Counter(server.truth.values())
-        return there, Counter(server.truth[text] for text in taken), made.spent.calls, len(made.items)
+        there = Counter(pair.truth.values())
+        return there, Counter(pair.truth[text] for text in taken), made.spent.calls, len(made.items)
 
 
-def print_duplicates():
-    """How many rewordings the rule for duplicates finds, and how many pairs of different questions it takes for one."""
-    rows = json.loads((DATA / "nq_open_250_samples.json").read_text())
-    vectors = embed([row["question"] for row in rows])
-    found = [
-        embed([re.sub(r"^\d+\.\s*", "", t) for t in row["question_perturb"]]) @ v >= ALIKE
-        for row, v in zip(rows, vectors, strict=True)
-    ]
-    pairs = (vectors @ vectors.T)[np.triu_indices(len(rows), 1)] >= ALIKE
-    print(f"{np.mean(found):.1%} of {len(rows)} x 10 rewordings are alike (the cosine was chosen on these),")
-    print(f"and {pairs.sum()} of {len(pairs):,} pairs of different questions, most of which have different answers")
-
-
-def main():
+def main(words):
     """Print what is found, by what is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--items", type=int, default=150)
-    given = parser.parse_args()
-    pool = read_pool()
-    assert len(TIERS) == 5
-    print_duplicates()
+    seeds, pool = range(int(words[0]) if words else 4), read_pool()
     for name, (knows, reads_tier) in CHECKERS.items():
-        rows = [run_once(pool, seed, given.items, knows, reads_tier) for seed in range(given.seeds)]
+        rows = [run_once(pool, seed, ITEMS, knows, reads_tier) for seed in seeds]
         there, taken = sum((r[0] for r in rows), Counter()), sum((r[1] for r in rows), Counter())
-        print(
-            f"checker {name}: {np.mean([r[2] for r in rows]):,.0f} calls for {np.mean([r[3] for r in rows]):.0f} taken"
-        )
+        print(f"checker {name}: {np.mean([r[2] for r in rows]):,.0f} calls for {ITEMS}")
         for fault in sorted(there):
             found = there[fault] - taken[fault]
             print(f"  {fault or 'sound':18} {found} of {there[fault]} rejected ({found / there[fault]:.1%})")
-        print(
-            f"  faulty of those written {1 - there[''] / there.total():.1%}, of those taken "
-            f"{1 - taken[''] / taken.total():.1%}"
-        )
+        print(f"  faulty of those taken {1 - taken[''] / taken.total():.1%}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

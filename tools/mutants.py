@@ -6,8 +6,8 @@ unguarded. `--whole N` takes, in each module that decides verdicts, N changes at
 operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
 count there. `--seed S` before it draws other changes: a recount after tests were written for the survivors of seed 0.
 
-    python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
+    python tools/mutants.py [--fast | --named] [word in the name]
+    python tools/mutants.py [--seed S] --whole 25 [file [word in a module's path]..]
 """
 
 import ast
@@ -41,10 +41,9 @@ DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py tests/words/
 SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 LIMITS = ("claims/_decide.py", f"tests/floors/test_sequences.py {TESTS}equivalence.py")
-TRADES = ("claims/_decide.py", f"{TESTS}suite.py")
 LABELS = ("stats/_label_correction.py", f"{TESTS}labels.py tests/stats/test_ppi.py")
 PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
-UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
+UNITS = ("claims/_units.py", f"{TESTS}runs.py {TESTS}units.py")
 CHECKS = ("evidence/_checks.py", "tests/evidence/test_checks.py")
 FACTS = (
     "evidence/_facts.py",
@@ -76,7 +75,6 @@ DECIDING = " ".join(
         "passes",
         "require",
         "subgroups",
-        "suite",
         "totals",
         "verdict_rules",
     )
@@ -108,7 +106,6 @@ WHOLE = {
     "claims/_missing.py": PAGES,
     "claims/_pairs.py": SURFACES,
     "claims/_sizes.py": f"{DECIDING} {SENTENCES}",
-    "claims/_suite.py": SURFACES,
     "claims/_subgroups.py": f"{TESTS}subgroups.py {PAGES}",
     "claims/_control.py": f"{TESTS}control.py",
     "claims/_labels.py": f"{TESTS}labels.py",
@@ -201,22 +198,21 @@ class Mutant(NamedTuple):
 
 # the wiring that a review found unguarded: each must be killed
 NAMED = (
-    Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
+    Mutant("gate ignoring what was tried", *GATE, 'tried = values.get("tried", 1)', "tried = 1"),
+    Mutant("gate passed by a changed plan", GATE[0], "tests/audit/test_plan_lock.py tests/audit/test_gate.py",
+           "filter(None, [describe_changed_plan(plan.path, status)])", "filter(None, [])"),
     Mutant("gate limits that fall short", *ESTIMATORS,
-           "difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate",
-           "difference_evidence(sample, first, second, about=policy.about"),
+           "difference_evidence(sample, first, second, exact=policy.is_gate",
+           "difference_evidence(sample, first, second"),
     Mutant("gate limits that fall short on separate items", *ESTIMATORS,
-           "unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate",
-           "unpaired_evidence(sample, first, second, about=policy.about"),
+           "unpaired_evidence(sample, first, second, exact=policy.is_gate",
+           "unpaired_evidence(sample, first, second"),
     Mutant("watch's metrics not divided", *WATCH, "limit = len(watched) / alpha",
            "limit = 1 / alpha"),
     Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",
            "if True:"),
     Mutant("severity margin taken from the margin", *COMPARE, "margin=margins.get(measure)",
            "margin=margins.get(measure, margins.get(str(dataset.metric)))"),
-    Mutant("trade refuted at twice its level", *TRADES, "trade.loses_quality(alpha / 2)",
-           "trade.loses_quality(alpha)"),
-    Mutant("trade list always one step on", *TRADES, "left -= still_rejecting", "left -= 1"),
     Mutant("subgroup p not multiplied", "claims/_decide.py", f"{TESTS}subgroups.py", "np.minimum(holm(tested) * tried",
            "np.minimum(np.asarray(tested) * tried"),
     Mutant("label design effect below 1", *LABELS, "max(float(effect), 1.0)", "float(effect)"),
@@ -236,8 +232,8 @@ NAMED = (
            "in (Verdict.UNDECIDED,)"),
     Mutant("dominance refuted at twice its level", *DECIDE, "evidence.p_refuted <= differs.alpha",
            "evidence.p_refuted <= 2 * differs.alpha"),
-    Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
-           'if measure in (main, "b") and not trades else "other"'),
+    Mutant("slopes before their turn", *COMPARE, 'if measure == main else "other"',
+           'if measure in (main, "b") else "other"'),
     Mutant("joint law used with labels", *ANSWERS, "if values.label is None and values.group_2", "if values.group_2"),
 )  # fmt: skip
 MUTANTS = (
@@ -248,7 +244,6 @@ MUTANTS = (
     Mutant("direction turned", *DECIDE, '("below" if asked.is_rising else "above")',
            '("above" if asked.is_rising else "below")'),
     Mutant("tried ignored", *DECIDE, "alpha = (1 - level) / tried", "alpha = 1 - level"),
-    Mutant("one family of all", *DECIDE, "is_page = one_family and", "is_page ="),
     Mutant("gate met on the point estimate", *DECIDE, "VERIFIED if is_met(evidence) else",
            "VERIFIED if (evidence.estimate > question.value) == (question.relation == 'above') else"),
     Mutant("gate violated on the point estimate", *DECIDE, "if float(p_holm) <= alpha:", "if True:"),
@@ -651,6 +646,7 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
 
 
 def main() -> None:
+    """Try the mutants that are asked for; exit status 1 where one survives."""
     if "--help" in sys.argv:
         print(__doc__)
         return

@@ -1,7 +1,7 @@
 """Write `src/richter/models/prices.tsv` from the list in litellm's package: names and numbers of chat models only.
 
 pip download --no-deps litellm -d wheels
-python studies/build_prices.py wheels/litellm-*.whl
+python tools/build_prices.py wheels/litellm-*.whl
 """
 
 import datetime

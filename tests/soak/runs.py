@@ -2,8 +2,6 @@
 
 A stranger's run has a damaged ledger, a page or a plan that is anything, odd names, links that leave it, or a part
 that is not one.
-
-Usage: python studies/soak_runs.py [NUMBER]
 """
 
 import asyncio
@@ -11,25 +9,20 @@ import functools
 import json
 import random
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import aiohttp
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-
-from helpers.damage import damage  # noqa: E402
-from helpers.mutations import MUTATIONS  # noqa: E402
-from helpers.small_run import small_run  # noqa: E402
-from helpers.soak import campaign  # noqa: E402
-from report.simulated_report import document  # noqa: E402
-from report.test_view import served  # noqa: E402
-from richter.audit import label_page  # noqa: E402
-from richter.report import RunsApp, write_report  # noqa: E402
-from richter.store import open_ledger  # noqa: E402
+from helpers.damage import damage
+from helpers.mutations import MUTATIONS
+from helpers.small_run import small_run
+from report.simulated_report import document
+from report.test_view import served
+from richter.audit import label_page
+from richter.report import RunsApp, write_report
+from richter.store import open_ledger
 
 PATHS = (
     "/api/runs", "/api/runs/1/evidence", "/api/runs/1/item?item=q0", "/runs/1/report", "/runs/1/export/answers.csv",
@@ -68,7 +61,7 @@ def spoil_page(run: Path, rng: random.Random) -> None:
 
 
 def spoil_plan(run: Path, rng: random.Random) -> None:
-    for name in ("plan.toml", "plan.toml.lock", "plan.toml.log", "scores.csv"):
+    for name in ("plan.toml", "plan.toml.lock", "scores.csv"):
         if rng.random() < 0.5:
             body = rng.choice((b"\xff\xfe", b"[" * 50_000, b"kind = 3", b"{}", b"", b'kind = "gate"\nlevel = nan\n'))
             (run / name).write_bytes(body)
@@ -131,7 +124,3 @@ def attempt(k: int) -> str:
         return f"{kind}: answered" if sound else f"{kind}: HIDES ANOTHER RUN"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    campaign("runs", attempt, number=300, batch=50)

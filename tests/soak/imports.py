@@ -2,8 +2,6 @@
 
 A place is a call of a function of the store, counted in a whole import before. Each import is a child of a process
 that has loaded everything and used nothing: a process that has used polars must not be forked.
-
-Usage: python studies/soak_imports.py [NUMBER]
 """
 
 import contextlib
@@ -21,12 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-
-from helpers.soak import campaign  # noqa: E402
-from richter.cli import main  # noqa: E402
-from richter.store import is_run, open_ledger  # noqa: E402
+from richter.cli import main
+from richter.store import is_run, open_ledger
 
 PLACES = 50
 KILLED = 9
@@ -103,8 +97,7 @@ def attempt(k: int) -> str:
     folder = Path(tempfile.mkdtemp(prefix="richter-soak-"))
     try:
         target, source = folder / "run", write_source(folder)
-        limit = 1 + all_calls() * (k % PLACES) // PLACES
-        if import_killed(limit, source, target) != KILLED:
+        if import_killed(1 + all_calls() * (k % PLACES) // PLACES, source, target) != KILLED:
             return "not killed"
         found = Found(status_of(lambda: look_at(target)))
         if found is not Found.NOTHING:
@@ -131,7 +124,3 @@ def look_at(target: Path) -> int:
     with open_ledger(target) as ledger:
         is_whole = not ledger.describe_lost_end() and len(ledger.grades()) == GRADES
     return Found.WHOLE if is_whole else Found.HALF_A_RUN
-
-
-if __name__ == "__main__":
-    campaign("imports", attempt, number=PLACES, batch=20, limit_s=300)

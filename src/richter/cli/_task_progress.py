@@ -1,34 +1,26 @@
-"""The mapper that `--engine` and `--workers` name."""
+"""How many tasks of a command are done, said on stderr."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from richter.cli._io import LINE_EVERY_S, progress_console
-from richter.engine import RayEngine, open_engine
 from richter.stats import Mapper
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-@contextmanager
-def open_mapper(engine: str, *, workers: int | None, label: str | None, local: Mapper = map) -> Iterator[Mapper]:
-    """The mapper of an engine, as `--engine` and `--workers` name it; with a label, the tasks that are done on stderr.
+def counted_mapper(label: str, *, local: Mapper = map) -> Mapper:
+    """The mapper `local`, which says on stderr how many of the tasks are done."""
 
-    In this process it is `local`: one task after the other, or, for tasks that allow it, in threads.
-    """
-    with open_engine(engine, workers=workers) as opened:
-        plain: Mapper = opened.map if isinstance(opened, RayEngine) else local
+    def mapper(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
+        given = list(tasks)
+        return _counted(local(function, given), len(given), label)
 
-        def counted(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
-            given = list(tasks)
-            return _counted(plain(function, given), len(given), label or "")
-
-        yield plain if label is None else counted
+    return mapper
 
 
 def _counted(results: Iterable[R], total: int, label: str) -> Iterator[R]:
