@@ -84,16 +84,8 @@ def test_three_levels_add_up_to_the_documents_that_fail(searched, tmp_path):
 def test_a_server_that_only_talks_gives_no_pattern(searched, tmp_path):
     run, base = searched
     with FakeApi(reply=lambda prompt: "Sorry.") as api:
-        found = explain_errors(
-            tmp_path / "out",
-            run,
-            base,
-            api.model,
-            limit=5,
-            budget=parse_budget("100calls"),
-            prices={},
-            rng=np.random.default_rng(0),
-        )
+        options = {"budget": parse_budget("100calls"), "prices": {}, "rng": np.random.default_rng(0)}
+        found = explain_errors(tmp_path / "out", run, base, api.model, limit=5, **options)
     assert found.patterns == ()
     assert found.unsorted == found.paragraphs == 5
     assert found.dropped["questions"] == 10

@@ -44,6 +44,21 @@ def test_labels_needed_of_items_in_clusters_are_as_many_more_by_hand(capsys: pyt
     assert clustered["n"] == 100
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("size calibration --n 1 --error-rate 0.99", "least detectable excess error none"),
+        ("size calibration --pipeline 2,inf", "can't verify this pipeline end to end"),
+        ("size calibration --preset fda-samd", "3,200,000 labels"),
+        ("size --margin 5pt --discordance 0.2", "626 show a difference"),
+    ],
+)
+def test_sizes_in_words(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+    code, out, _ = run(capsys, *words.split())
+    assert code == 0
+    assert said in " ".join(out.split())
+
+
 def test_published_scores_exit_4_when_undecided_and_stand_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,3 +236,11 @@ def test_a_floor_is_never_zero(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     pl.DataFrame({"item": range(50), "condition": "a", "correct": 1}).write_csv(tmp_path / "all.csv")
     row = json.loads(run(capsys, "size", "calibration", str(tmp_path / "all.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["accuracy_floor"] > 0
+
+
+def test_compare_refuses_one_condition_and_unknown_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = write_grades(tmp_path, rng, only=0.5)
+    assert "a comparison needs two" in run(capsys, "compare", str(path))[2]
+    assert "No condition is named ghost" in run(capsys, "compare", str(path), "only", "ghost")[2]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.foreign_logs import write_lines
 from helpers.mutations import bombs, mutate, seeds
 from helpers.read_any import all_seeds, ended
 from richter.errors import InputError, RichterError
@@ -75,3 +76,11 @@ def test_json_that_is_not_quite_json(text: bytes, value: object) -> None:
 def test_json_that_cannot_be_read(text: bytes) -> None:
     with pytest.raises(Unreadable):
         decode(text)
+
+
+def test_several_models_in_one_log_are_several_conditions(tmp_path: Path) -> None:
+    rows = [{"item": str(i), "model": m, "correct": i % 2} for m in ("a", "b", "c") for i in range(3)]
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    assert read_tables(path).conditions == ("a", "b", "c")
+    with pytest.raises(InputError, match=r"holds 3 conditions \(a, b, c\), so it cannot be called x"):
+        read_tables(f"x={path}")

@@ -77,15 +77,6 @@ def test_an_order_of_the_conditions_in_every_row_is_of_ranks() -> None:
     assert set(read_tables(tied).scores["better"]) == {"higher"}  # ratings may look like ranks in most rows
 
 
-def test_of_measures_below_each_other_the_one_that_is_read_says_its_direction() -> None:
-    rows = [{"segment": i, "system": c, "metric": m, "value": (60.5 if m == "TER" else 30.5) + i}
-            for i in range(20) for c in TWO for m in ("TER", "BLEU")]  # fmt: skip
-    tables = read_tables(pl.DataFrame(rows))
-    assert means(tables) == pytest.approx({"a": 40.0, "b": 40.0})
-    only = pl.DataFrame(rows).with_columns(pl.col("metric").replace("BLEU", "WER"))
-    assert set(read_tables(only).scores["better"]) == {"lower"}
-
-
 def test_what_was_skipped_did_not_fail_by_hand() -> None:
     frame = crossed(20, passed=lambda i, c: 5 <= i < (20 if c == "a" else 14), skipped=lambda i, c: i < 5)
     tables = read_tables(frame)

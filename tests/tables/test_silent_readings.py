@@ -1,8 +1,6 @@
 """Tables whose cells can be read in two ways: what was read is right, or refused, or said; each by hand."""
 
-import itertools
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -67,19 +65,6 @@ def test_two_files_of_which_one_counts_faults_are_one_measure_or_refused(tmp_pat
         read_tables(str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
 
 
-@pytest.mark.parametrize(
-    ("name", "values"), [("difficulty_rating", [1, 2, 3, 4, 5] * 6), ("average", [0.5] * 30), ("diff", [-1, 0, 1] * 10)]
-)
-def test_what_is_no_condition_beside_columns_of_right_and_wrong_is_left_out_and_named(
-    name: str, values: list[float]
-) -> None:
-    frame = pl.DataFrame({"id": ITEMS, name: values, "gpt": [1] * 24 + [0] * 6, "claude": [1] * 21 + [0] * 9})
-    tables = read_tables(frame)
-    assert tables.conditions == ("gpt", "claude")
-    assert tables.metric == "accuracy"
-    assert any(note.startswith(f"{name}: taken for no condition") for note in tables.notes)
-
-
 def test_measures_of_one_answer_are_no_conditions() -> None:
     frame = pl.DataFrame({"question": ITEMS, "answer": ["x"] * 30, "bleu": [0.2, 0.3] * 15, "rouge": [0.5, 0.6] * 15})
     tables = read_tables(frame)
@@ -125,13 +110,6 @@ def test_empty_cells_of_what_is_measured_are_not_those_above_them(column: str, t
     (tmp_path / "t.csv").write_text("\n".join([f"item,model,correct,{column}", *lines]))
     tables = read_tables(str(tmp_path / "t.csv"))
     assert not any("merged" in note for note in tables.notes)
-
-
-def test_a_column_of_faults_for_each_model_is_turned_over() -> None:
-    tables = read_tables(pl.DataFrame({"id": ITEMS, "gpt_failed": [1] * 3 + [0] * 27, "claude_failed": [1, 0] * 15}))
-    assert [mean(tables, c) for c in tables.conditions] == pytest.approx([0.9, 0.5])
-    tables = read_tables(pl.DataFrame({"id": ITEMS, "errors_a": [0, 1, 3] * 10, "errors_b": [1, 2, 4] * 10}))
-    assert set(tables.scores["better"]) == {"lower"}
 
 
 @pytest.mark.parametrize("words", [(0, 1), ("A", "B")])
@@ -241,14 +219,6 @@ def test_an_empty_severity_is_not_rated_where_some_right_answers_are_rated() -> 
     assert severities_of(tables, "a") == [0.0] * 8 + [1.0, 3.0]
 
 
-def test_a_remedy_quotes_names_of_columns_for_a_shell(tmp_path: Path) -> None:
-    pl.DataFrame({"my bot": ["x", "y"] * 15, "how long (s)": ["5", "7"] * 15}).write_csv(tmp_path / "a.csv")
-    with pytest.raises(InputError) as refused:
-        read_tables(tmp_path / "a.csv")
-    options = shlex.split(refused.value.remedy.partition(", or")[0].partition(": ")[2])
-    assert all(o == "--map" or o.partition("=")[2] in ("my bot", "how long (s)", "order") for o in options)
-
-
 def classes(seed: int, right: float, size: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """150 classes, and answers that are right with this chance."""
     rng = np.random.default_rng(seed)
@@ -289,18 +259,6 @@ def test_a_name_that_states_a_range_gives_the_scale(name: str, ends: tuple[float
     assert any("15 of 60 scores lie outside" in note for note in off.notes)
 
 
-def test_costs_and_times_have_units_and_stop_nothing_by_hand() -> None:
-    frame = long("correct", [1, 0] * 15, [1, 1] * 15).with_columns(
-        pl.Series("cost", ["$0.02", "0.04 $", "1,204.50", "5 ct", "", "free"] * 10),
-        pl.Series("latency", ["1.5s", "250 ms", "2 min", "0,5", "n/a", "7"] * 10),
-    )
-    tables = read_tables(frame)
-    rows = tables.answers.filter(condition="a").sort(pl.col("item").str.slice(1).cast(pl.Int64)).head(6)
-    assert rows["money_usd"].to_list() == [0.02, 0.04, 1204.5, 0.05, None, None]
-    assert rows["latency_s"].to_list() == [1.5, 0.25, 120.0, 0.5, None, 7.0]
-    assert any("cost is not a number in 10 rows ('free' in data row 6" in note for note in tables.notes)
-
-
 def test_confidences_in_words_and_on_a_stated_range() -> None:
     frame = long("correct", [1, 0] * 15, [1, 1] * 15)
     worded = read_tables(frame.with_columns(pl.Series("confidence", ["high", "low"] * 30)))
@@ -324,37 +282,9 @@ def test_an_amount_has_no_usual_scale(name: str) -> None:
     assert fast.scores["better"][0] == "higher"
 
 
-def test_a_long_name_in_advice_is_whole_and_can_be_pasted() -> None:
-    name = "How would you rate the overall correctness of this answer (be strict)?"
-    frame = long("is it correct", ["pass", "fail"] * 15, ["pass"] * 30)
-    frame = frame.with_columns(pl.Series(name, ["right", "right", "wrong"] * 20))
-    noted = next(note for note in read_tables(frame).notes if note.startswith("there are other grades"))
-    field, _, column = shlex.split(noted.partition("--map ")[2])[0].partition("=")
-    assert column == name
-    assert mean(read_tables(frame, options=ReadOptions(map={field: column})), "a") == pytest.approx(2 / 3)
-
-
 def test_empty_severities_that_nothing_explains_are_said() -> None:
     tables = read_tables(long("severity", [""] * 20 + ["minor"] * 10, [""] * 25 + ["major"] * 5))
     assert any("severity is empty in 45 of 60 rows and nowhere 0" in note for note in tables.notes)
-
-
-def pasted(remedy: str) -> ReadOptions:
-    """The options of a remedy, as a shell and the command take them."""
-    words = shlex.split(remedy[remedy.index("--") :])
-    options = [word.rpartition("=")[::2] for flag, word in itertools.pairwise(words) if flag == "--grade"]
-    mapped = [word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "--map"]
-    return ReadOptions(map=dict(mapped), grade={word: float(value == "right") for word, value in options})
-
-
-def test_advice_on_words_that_nobody_knows_works_when_pasted() -> None:
-    one = long("how it went", ["top notch"] * 20 + ["so la la"] * 10, ["top notch"] * 10 + ["so la la"] * 20)
-    wide = pl.DataFrame({"id": ITEMS, "a": ["top notch", "so la la"] * 15, "b": ["so la la"] * 29 + ["top notch"]})
-    for frame, means in ((one, (1 / 3, 2 / 3)), (wide, (0.5, 29 / 30))):
-        with pytest.raises(InputError) as refused:
-            read_tables(frame)
-        tables = read_tables(frame, options=pasted(refused.value.remedy))
-        assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx(means)
 
 
 def test_letters_that_mean_something_else_are_all_asked_for() -> None:
