@@ -125,28 +125,6 @@ def test_names_from_files_are_harmless(
     assert "<b>" not in (tmp_path / "pr.md").read_text()
 
 
-def test_scores_are_compared_by_severity(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
-) -> None:
-    wrong = rng.random((400, 2)) < [0.2, 0.4]
-    severity = np.where(wrong, rng.integers(1, 9, size=(400, 2)) / 2, 0.0)
-    rows = [
-        {"item": i, "condition": name, "severity": severity[i, k]}
-        for k, name in enumerate(("mild", "grave"))
-        for i in range(400)
-    ]
-    pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
-    row = json.loads(run(capsys, "compare", str(tmp_path / "scores.csv"), "mild", "grave", "--json", "-")[1])
-    claims = claims_of(row)
-    assert claims["accuracy"]["estimate"] == pytest.approx(float(wrong[:, 0].mean() - wrong[:, 1].mean()))
-    assert claims["mean_severity"]["estimate"] == pytest.approx(float(severity[:, 1].mean() - severity[:, 0].mean()))
-    assert claims["mean_severity"]["verdict"] == "refuted"
-    assert claims["catastrophic_rate"]["values"][1] == pytest.approx(float((severity[:, 1] >= 3).mean()))
-    assert "grave is more severe" in claims["mean_severity"]["sentence"]
-    assert claims["b"]["verdict"] == "blocked"  # severities drawn at random follow no law
-    assert any("tail plan" in note for note in row["notes"])
-
-
 def test_answering_by_position_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
 ) -> None:
@@ -191,28 +169,6 @@ def test_next_items_to_label_until_the_budget_is_spent(
     other.write_bytes(path.read_bytes())
     assert run(capsys, "label", "next", str(other), "--budget", "150", "--signal", "judge")[0] == 0
     assert "has no column 'ghost'" in run(capsys, "label", "next", str(path), "--budget", "150", "--signal", "ghost")[2]
-
-
-def test_a_run_folder_is_compared_by_its_ratings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from richter.records import Item, Rating
-    from richter.store import open_ledger
-
-    with open_ledger(tmp_path / "run1", mode="write") as ledger:
-        ledger.add_items([Item(id=f"q{i}", prompt="?", reference="!") for i in range(60)])
-        ledger.add_ratings(
-            Rating(item=f"q{i}", condition=c, rater="rules", kind="rule", severity=2.0 if i % step == 0 else 0.0)
-            for c, step in (("large", 10), ("small", 2))
-            for i in range(60)
-        )
-        ledger.add_ratings([Rating(item="q1", condition="large", rater="anna", kind="human", severity=4.0)])
-    run1 = str(tmp_path / "run1")
-    for more in ((), ("--ratings", "rule")):  # the kind that rated most counts where none is named
-        code, out, _ = run(capsys, "compare", run1, "small", "large", *more)
-        assert code == 0
-        assert out.startswith("large is better than small: +40.0 points")
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert "holds no run" in run(capsys, "compare", str(empty))[2]
 
 
 def test_items_without_a_group_stand_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -111,12 +111,3 @@ def test_a_grade_beside_the_status_of_a_failed_call_is_no_grade(tmp_path: Path, 
 def test_a_status_that_only_repeats_the_grade_takes_none_away(tmp_path: Path) -> None:
     rows = [f"{k},a,{'completed' if k < 3 else 'failed'},{int(k < 3)}" for k in range(N)]
     assert means(read_tables(write(tmp_path / "t.csv", "id,model,status,score", *rows))) == {"a": 0.25}
-
-
-def test_minus_one_beside_a_scale_of_ten_is_asked_about_however_common(tmp_path: Path) -> None:
-    rows = [f"{k},{name},{-1 if k < 3 else 3 + k % 8}" for name in "ab" for k in range(N)]
-    path = write(tmp_path / "t.csv", "id,model,score", *rows)
-    with pytest.raises(InputError, match="--grade -1=missing"):
-        read_tables(path)
-    wins = [f"{k},{name},{k % 3 - 1}" for name in "ab" for k in range(N)]
-    assert means(read_tables(write(tmp_path / "u.csv", "id,model,score", *wins))) == {"a": 0.0, "b": 0.0}

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from helpers.confirmed import read_tables
 from richter.errors import ReadingProposed
-from richter.records import of_kind
 from richter.tables import Dataset, ReadOptions
 from richter.tables import read_tables as read_at_once
 
@@ -91,11 +89,3 @@ def test_unknown_words_among_grades_are_proposed_as_no_grade(tmp_path: Path) -> 
     assert proposed.value.options.grade == {"Cannot judge": None}
     rows = read_tables(tmp_path / "results.csv").scores
     assert rows.filter(condition="old")["value"].null_count() == 1
-
-
-@pytest.mark.parametrize(("name", "seconds"), [("latency_ms", 0.25), ("duration", 250.0)])
-def test_times_in_milliseconds_are_seconds_and_costs_are_named_with_their_option(name: str, seconds: float) -> None:
-    rows = [{"item": f"q{i}", "model": m, "correct": i % 2, name: 250, "cost": 0.01} for i in range(12) for m in "ab"]
-    found = read_tables(pl.DataFrame(rows))
-    assert found.answers["latency_s"].unique().to_list() == [seconds]
-    assert all(option in of_kind(found.notes, "costs")[0] for option in ("--on latency", "--on money"))

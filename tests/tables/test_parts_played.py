@@ -26,19 +26,6 @@ def crossed(n: int, **columns: object) -> pl.DataFrame:
     return pl.DataFrame([{"item": f"q{i}", "model": c} | {k: f(i, c) for k, f in columns.items()} for i, c in rows])  # type: ignore[operator]
 
 
-def test_a_column_beyond_the_scale_of_the_others_is_no_condition() -> None:
-    ages = [18 + 2 * k for k in range(25)]
-    frame = pl.DataFrame({"id": range(25), "old": [k % 7 + 1 for k in range(25)], "new": [7 - k % 7 for k in range(25)],
-                          "years": ages, "done": [100] * 25})  # fmt: skip
-    tables = read_tables(frame)
-    assert tables.conditions == ("old", "new")
-    assert any("years" in note and "done" in note for note in tables.notes)
-    low = pl.DataFrame(
-        {"id": range(25), "x": [8, 9, 10, 9, 8] * 5, "y": [7, 8, 9, 10, 8] * 5, "z": [1, 2, 3, 2, 1] * 5}
-    )
-    assert read_tables(low).conditions == ("x", "y", "z")  # a bad model is one
-
-
 def test_two_codes_for_no_grade_are_asked_about_and_the_advice_works_by_hand() -> None:
     frame = crossed(40, empathy=lambda i, c: {7: 99, 9: -9}.get(i, 1 + i % 5))
     with pytest.raises(InputError, match=r"are -9 and .* are 99, the others 1 to 5: codes") as told:

@@ -161,16 +161,3 @@ def test_a_run_keeps_that_its_reading_was_not_confirmed(tmp_path: Path) -> None:
     assert not read_tables(tmp_path / "run").is_confirmed
     write_tables(read_tables(path, options=taken.readings[0].options), tmp_path / "confirmed")
     assert read_tables(tmp_path / "confirmed").is_confirmed
-
-
-def test_one_condition_with_json_writes_a_document(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Ten of sixty files had one condition, and wrote nothing."""
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, "item,correct\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS))
-    for words, status in (((), 0), (("compare",), 4)):  # nothing was compared where a comparison was asked for
-        assert ended(*words, "results.csv", "--json", "out.json") == status
-        capsys.readouterr()
-        assert json.loads((tmp_path / "out.json").read_text("utf-8"))["schema"] == "richter/results"
-        (tmp_path / "out.json").unlink()

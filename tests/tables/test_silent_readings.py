@@ -103,15 +103,6 @@ def test_confidences_on_a_scale_are_no_percentages() -> None:
         measure_calibration(tables, rng=np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("column", ["score", "confidence", "latency", "quality"])
-def test_empty_cells_of_what_is_measured_are_not_those_above_them(column: str, tmp_path: Path) -> None:
-    """Of two models in turn only one is graded: the other had its grades."""
-    lines = [f"q{k},{m},{k % 2},{0.3 + 0.02 * k if m == 'a' else ''}" for k in range(20) for m in "ab"]
-    (tmp_path / "t.csv").write_text("\n".join([f"item,model,correct,{column}", *lines]))
-    tables = read_tables(str(tmp_path / "t.csv"))
-    assert not any("merged" in note for note in tables.notes)
-
-
 @pytest.mark.parametrize("words", [(0, 1), ("A", "B")])
 def test_answers_beside_their_key_are_no_grades(words: tuple[object, object]) -> None:
     no, yes = words

@@ -210,15 +210,6 @@ def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp
         read_tables(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"), [("t.yaml", "is YAML"), ("t.sav", "is a file of SPSS"), ("t.tex", "is LaTeX")]
-)
-def test_a_kind_of_file_that_is_not_read_is_named(name: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("cases:\n  - pdf\n")
-    with pytest.raises(InputError, match=said):
-        read_tables(str(tmp_path / name))
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("other", ["old.csv", "/old.csv"])
 def test_an_archive_with_two_files_of_one_name_is_refused(other: str, tmp_path: Path) -> None:

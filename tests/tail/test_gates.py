@@ -88,6 +88,32 @@ def test_each_gate_at_its_limit_by_hand(gate: str, passed: bool | None, how: dic
     assert gates(**how)[gate].passed is passed
 
 
+def test_what_gates_say_by_hand() -> None:
+    found = gates({"n_exc": 1000, "mean": 1.2, "tvar": 3.5}, {"n": 30_000})
+    assert found["G1"].detail == "-0.2 (95% CI -0.05 to +0.05)"
+    assert found["G2"].detail == "-0.5 (95% CI -0.2 to +0.2)"
+    assert [found[name].n for name in ("G1", "G2", "G3", "G4", "G5", "P1", "P2")] == [30_000] * 2 + [1000] * 5
+    assert found["G3"].detail == "1,000 exceedances; 1,570 are needed, 31,400 questions for each side"
+    assert found["G3"].rule == "at least 1,570 exceedances on each side; under 500 blocks"
+    assert found["G4"].detail == "p = 0.4, 0.4"
+    assert found["G5"].detail == "moves 0.010, 0.010; noise alone lets 25% pass"
+    assert found["P1"].detail == "95% CI -0.100 to +0.050 and 95% CI +0.100 to +0.300"
+    assert found["P2"].detail == "+0.200"
+    assert gates()["G3"].detail == "2,000 exceedances"
+    wide = gates(shapes=(span(-0.1, 0.15, 0.98), span(0.1, 0.3, 0.98)))["P1"]
+    assert wide.detail == "98% CI -0.100 to +0.150 and 98% CI +0.100 to +0.300; at 95% they are disjoint"
+    assert (wide.passed, wide.observed["passed_single"]) == (False, True)
+    single = (span(-0.1, 0.2), span(0.1, 0.3))
+    assert gates(shapes=(span(-0.1, 0.05, 0.98), span(0.1, 0.3, 0.98)), shapes_single=single)["P1"].detail.endswith(
+        "; at 95% they are not disjoint"
+    )
+    assert gates({"bounded": bounded(True)})["G4"].detail == "p = 0.4, 0.4; a: a ceiling at 4"
+    assert gates({"gof": None})["G4"].detail == "not run: too few exceedances to fit"
+    open_ended = {"stability": SimpleNamespace(largest_move=0.0, low=None, high=None, chance=1.0)}
+    assert gates(open_ended)["G5"].detail == "no threshold in the band has enough exceedances on either side of q"
+    assert gates(second={"xi": float("nan")})["P2"].detail == "not run: no fit"
+
+
 @pytest.mark.parametrize(
     ("how", "verdict", "blocked_by"),
     [
