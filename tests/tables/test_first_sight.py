@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from richter.errors import InputError, ReadingProposed
+from richter.errors import ReadingProposed
 from richter.tables import Dataset, ReadOptions, read_tables
 
 N = 12
@@ -71,24 +71,7 @@ def test_two_columns_that_both_vary_are_both_compared(tmp_path: Path) -> None:
     assert tables.answers["draw"].max() == 0
 
 
-def test_models_within_names_of_columns_are_sides_of_a_preference(tmp_path: Path) -> None:
-    won = ["A"] * 6 + ["B"] * 3 + ["tie"] * 3
-    rows = [f"{k},sonnet,gpt,{side}" for k, side in enumerate(won)]
-    path = write(tmp_path / "pairs.csv", "prompt_id,response_a_model,response_b_model,winner", *rows)
-    assert "1 for the winner, 0 for the other, 0.5 each for a tie" in shown(proposed(path))
-    assert means(confirmed(path)) == {"sonnet": 0.625, "gpt": 0.375}  # (6 + 3 / 2) of 12
-
-
 # ------------------------------------------------------------------ what a proposal and a note say
-
-
-def test_fractions_beside_percentages_are_not_advised_onto_one_scale(tmp_path: Path) -> None:
-    old = write(tmp_path / "old.csv", "id,score", *(f"q{k},0.{50 + k}" for k in range(N)))
-    new = write(tmp_path / "new.csv", "id,score", *(f"q{k},{50 + k}.5" for k in range(N)))
-    with pytest.raises(InputError, match="not on one scale") as refused:
-        read_tables(old, new)
-    assert refused.value.remedy.startswith("Write both alike")
-    assert "Only if old has at most 0.61 of 100: --scale 0:100" in refused.value.remedy
 
 
 # ------------------------------------------------------------------ the fourth corpus, by hand
