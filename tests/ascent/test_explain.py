@@ -119,19 +119,8 @@ def test_a_paragraph_cannot_break_out_of_the_fence(searched):
 def test_the_command_prints_patterns_with_their_counts(searched, tmp_path, capsys):
     run, _ = searched
     with FakeApi(reply=reply) as api:
-        arguments = [
-            "search",
-            "--only",
-            "retest",
-            "--kind",
-            "explain",
-            str(tmp_path / "out"),
-            str(run),
-            "--model",
-            api.model,
-            "--budget",
-            "500calls",
-        ]
+        arguments = ["search", "--only", "retest", "--kind", "explain", str(tmp_path / "out"), str(run)]
+        arguments += ["--model", api.model, "--budget", "500calls"]
         with pytest.raises(SystemExit) as stop:
             main([*arguments, "--dry-run"])
         assert stop.value.code == 0
