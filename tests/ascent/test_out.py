@@ -194,14 +194,6 @@ def test_the_share_that_is_expected_to_fail_again_recovers_truth():
     assert more.expected_again == pytest.approx(kept[:, 4].mean(), abs=0.006)
 
 
-def test_show_lists_failing_questions_by_mode(searched, capsys):
-    assert call("search", "show", searched / "run") == 0
-    out = capsys.readouterr().out
-    assert "failing questions of" in out
-    assert "100% wrong" in out
-    assert "0% wrong" in out
-
-
 def test_questions_are_written_checked_and_stale_ones_not_asked(tmp_path):
     bare = small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
 
