@@ -38,7 +38,7 @@ RIGHT: dict[str, tuple[tuple[Any, Any], ...]] = {
     "en": ((1, 0), (True, False), ("yes", "no"), ("PASS", "FAIL"), ("correct", "incorrect"), ("Correct", "Wrong"),
            ("✓", "✗"), ("✅", "❌"), ("TRUE", "FALSE"), ("1.0", "0.0"), ("C", "I"), ("Passed", "Failed"), ("Y", "N"),
            ("right", "wrong"), ("accept", "reject"), ("Good", "Bad"), ("pass ✅", "fail ❌"), ("100%", "0%"),
-           ("Acceptable", "Not acceptable"), ("Satisfied", "Not satisfied")),
+           ("Acceptable", "Not acceptable")),
     "de": (("richtig", "falsch"), ("Ja", "Nein"), ("bestanden", "nicht bestanden"), ("korrekt", "inkorrekt"), (1, 0)),
     "fr": (("Oui", "Non"), ("vrai", "faux"), ("correct", "incorrect"), ("réussi", "échoué"), (1, 0)),
     "es": (("Sí", "No"), ("correcto", "incorrecto"), ("acierto", "fallo"), ("Verdadero", "Falso"), (1, 0)),

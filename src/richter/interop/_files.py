@@ -113,9 +113,8 @@ def _missing(value: object) -> bool:
 SIZE_LIMIT = 3 << 30  # bytes of a file of rows
 CELLS_FROM = 5_000_000  # cells that any table may have
 SPREAD = 20  # cells of a sheet for each that has something in it
-# a cell with something in it: of a workbook by its place, of OpenDocument with what it says of itself
+# a cell with something in it, by its place
 _CELL = re.compile(rb"""<(?:[\w.-]+:)?c\b[^>]*?\br\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,7})["'][^>]*(?<!/)>""")
-_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b([^>]*)(?<!/)>")
 # a text of a workbook that cells name by its number, and a cell that does
 _SHARED = re.compile(rb"<(?:[\w.-]+:)?si\b[^>]*>(.*?)</(?:[\w.-]+:)?si>", re.DOTALL)
 _NAMED = re.compile(rb"""\bt\s*=\s*["']s["'][^>]*>\s*<(?:[\w.-]+:)?v>\s*([0-9]{1,9})""")
@@ -296,7 +295,9 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
 def _check_packed_workbook(path: Path) -> None:
     """Refuse an archive that is not a workbook, and a workbook with a sheet far larger than its file."""
     with Archive(path) as archive:
-        if not any(name.startswith("xl/") for name in archive.members) and "content.xml" not in archive.members:
+        if "content.xml" in archive.members:
+            raise InputError(f"{path} is an OpenDocument sheet, which is not read.", remedy="Save it as CSV or .xlsx.")
+        if not any(name.startswith("xl/") for name in archive.members):
             raise InputError(f"{path} is an archive, not a table.", remedy="Unpack it and name the files in it.")
         shared = [len(text[1]) for text in _SHARED.finditer(_member(archive, "xl/sharedStrings.xml"))]
         for name in archive.members:  # within the limits of what an archive may unpack to
@@ -325,23 +326,15 @@ def _check_sheet(path: Path, body: bytes, shared: list[int]) -> None:
     """
     used = Counter(int(cell[1]) for cell in _NAMED.finditer(body)) if shared else {}
     _check_texts(path, sum(shared[k] * n for k, n in used.items() if k < len(shared)))
-    full, rows, last, repeated = 0, 1, b"A", 0
+    full, rows, last = 0, 1, b"A"
     for cell in _CELL.finditer(body):
         full, rows, last = full + 1, max(rows, int(cell[2])), max(last, cell[1], key=lambda name: (len(name), name))
-    for row in re.finditer(rb"<table:table-row\b([^>]*)>(.*?)</table:table-row>", body, re.DOTALL):
-        cells = [_times(b"columns", cell[1]) for cell in _ODS_CELL.finditer(row[2])]
-        full, repeated = full + len(cells), repeated + _times(b"rows", row[1]) * sum(cells)
     columns = functools.reduce(lambda n, letter: 26 * n + letter - 64, last.upper(), 0)
-    if max(rows * columns, repeated) > max(CELLS_FROM, SPREAD * full):
+    if rows * columns > max(CELLS_FROM, SPREAD * full):
         raise InputError(
             f"{path} has {full:,} cells with something in them, spread over far more than a table's.",
             remedy="Copy the table alone to a new sheet, or save it as CSV.",
         )
-
-
-def _times(what: bytes, attributes: bytes) -> int:
-    found = re.search(rb"number-%s-repeated\s*=\s*[\"']([0-9]{1,9})" % what, attributes)
-    return 1 if found is None else int(found[1])
 
 
 def _sheet(book: Any, name: str) -> pl.DataFrame:
@@ -582,19 +575,9 @@ def read_as_windows(path: Path) -> bool:
 
 def _separator(lines: list[str]) -> str:
     """The one that cuts the header, and the lines after it alike, into most columns."""
-    counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|", " ")}
-    spaced = len({*counts[" "][1:]}) <= 1 and counts[" "][1:2] in (
-        counts[" "][:1],
-        [n + 1 for n in counts[" "][:1]],
-        [],
-    )
-    even = {s: n[0] for s, n in counts.items() if n and n[0] > 1 and (s != " " or spaced)}
-    best = max(even, key=lambda s: (counts[s].count(even[s]), even[s] if s != " " else 0), default=",")
-    return (
-        best
-        if best != " " or not {",", ";", "\t", "|"} & even.keys()
-        else max(even.keys() - {" "}, key=even.__getitem__)
-    )
+    counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|")}
+    even = {s: n[0] for s, n in counts.items() if n and n[0] > 1}
+    return max(even, key=lambda s: (counts[s].count(even[s]), even[s]), default=",")
 
 
 def _uneven(source: Path | bytes, separator: str, skip: int) -> str | None:

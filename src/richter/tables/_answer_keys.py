@@ -1,7 +1,6 @@
 """Which answer each row is (item, condition, draw, run), and the cells of its score as numbers."""
 
 import dataclasses
-import json
 import re
 import shlex
 from collections.abc import Collection, Mapping
@@ -50,7 +49,7 @@ def answer_keys(
         raise no_item_error(frame, place, what)
     if "condition" in place:
         named = frame[place["condition"]]
-        keys = pl.DataFrame({"condition": name_settings(text_of(named))})
+        keys = pl.DataFrame({"condition": text_of(named)})
         notes += _merged_names(named)
     else:
         keys = pl.select(pl.repeat(stem, len(frame)).alias("condition"))
@@ -125,37 +124,6 @@ def _with_run(frame: pl.DataFrame, place: Mapping[str, str], keys: pl.DataFrame)
     draws = int(keys["draw"].to_numpy().max()) + 1
     run = (runs.rank("dense").cast(pl.Int64) - 1) * draws
     return keys.with_columns(runs.alias("run"), (keys["draw"] + run).alias("draw"))
-
-
-def name_settings(names: pl.Series) -> pl.Series:
-    """Names that are objects of settings by what differs between them: `temperature 0`; any others as they are."""
-    different = names.drop_nulls().unique(maintain_order=True)
-    if not different.str.starts_with("{").all() or different.is_empty():
-        return names
-    settings = {name: own for name in different if (own := _object(name)) is not None}
-    if len(settings) < len(different):
-        return names
-    named = _name_by_differences(settings)
-    return names.replace(named) if len(set(named.values())) == len(named) > 1 else names
-
-
-def _name_by_differences(settings: Mapping[str, dict[str, object]]) -> dict[str, str]:
-    """A name for each object of settings, by the keys in which they differ."""
-    keys = dict.fromkeys(key for own in settings.values() for key in own)
-    differ = [key for key in keys if len({json.dumps(own.get(key)) for own in settings.values()}) > 1]
-    return {name: ", ".join(_setting(k, own[k]) for k in differ if k in own) for name, own in settings.items()}
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _setting(name: str, value: object) -> str:
-    return value if isinstance(value, str) and not value.replace(".", "").isdigit() else f"{name} {json.dumps(value)}"
 
 
 def _same_ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:

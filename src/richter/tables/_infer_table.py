@@ -2,7 +2,6 @@
 
 import math
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -39,7 +38,6 @@ from richter.tables._tables import ReadOptions
 from richter.tables._wide_table import MADE_NAMES, as_floats, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
     ANY,
-    MISSING,
     TOTALS,
     USUAL_ENDS,
     WORDS,
@@ -59,8 +57,6 @@ from richter.tables._words import (
 
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
-_WORDS = 8  # different ones in a column that may grade
-_GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
 MAX_DRAW_NAMES = 50  # that are no numbers
 MAX_CATEGORIES = 6  # items that may rather be categories
@@ -179,8 +175,8 @@ def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: 
     item = item_option(frame, place)
     raise InputError(
         f"{what}: can't find the column with the scores; it has {listing(frame.columns)}.",
-        remedy=(_of_words(frame, place) if other == "COLUMN" or hinted_fields(other) & {"other"} else "")
-        or f"Name it: {item}{map_option('score', other)}, or {item}--wide all if each condition has its own column.",
+        remedy=f"Name it: {item}{map_option('score', other)}, or {item}--wide all if each condition has its own column "
+        "(what other words count as: --grade WORD=right).",
     )
 
 
@@ -507,48 +503,6 @@ def _off_scale(values: Mapping[str, list[float]]) -> list[str]:
     tops = {c: next((end for end in USUAL_ENDS if max(own) <= end), math.inf) for c, own in values.items()}
     below = {c: [top for top in tops.values() if top < tops[c]] for c in tops}
     return [c for c, own in values.items() if len(below[c]) > 1 and min(own) > max(below[c])]
-
-
-def _holds_numbers_only(column: pl.Series) -> bool:
-    texts = text_of(column)
-    return texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
-
-
-def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
-    """How to say what words count as: of the likeliest column of few words, or of several that share some; "" without.
-
-    Likelier is what is called a grade, holds a word that is known as one, shares its words, or stands further right.
-    """
-    held = _words_held(frame, place)
-    few = list(held)
-    best = max(
-        few,
-        key=lambda c: (
-            bool(hinted_fields(c) & {"score", "metric"}),
-            any(number_of(word) is not None for word in held[c]),
-            sum(bool(held[c] & held[other]) for other in few),
-            frame.columns.index(c),
-        ),
-        default="",
-    )
-    own = [c for c in few if held[c] & held[best]]
-    words = sorted(set().union(*(held[c] for c in own)), key=lambda word: (-(number_of(word) or 0), word))
-    told = [f"--grade {shlex.quote(f'{word}={value}')}" for word, value in zip(words, _GRADES, strict=False)]
-    named = f"{item_option(frame, place)}{map_option('score', own[0])} " if len(own) == 1 else ""
-    said = (
-        f"If {listing(own)} {'is the grade' if named else 'are grades'}, say what each word counts as (right, wrong, "
-    )
-    return f"{said}missing or a number): {named}{' '.join(told)}" if own else ""
-
-
-def _words_held(frame: pl.DataFrame, place: Mapping[str, str]) -> dict[str, set[str]]:
-    """The words in each free column that holds few and short ones."""
-    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
-    texts = [c for c in texts if "condition" not in hinted_fields(c)] or texts
-    texts = [c for c in texts if not _holds_numbers_only(frame[c])]  # ranks and counts are no words
-    held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
-    most = min(_WORDS, frame.height // 2)
-    return {c: words for c, words in held.items() if 1 < len(words) <= most and max(map(len, words)) <= 40}
 
 
 def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:

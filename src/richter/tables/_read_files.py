@@ -273,17 +273,14 @@ def drop_blanks(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def drop_headers(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table without rows that repeat the header, and without a survey's further header rows."""
+    """The table without rows that repeat the header."""
     texts = [c for c, kind in frame.schema.items() if kind == pl.String]
     if len(texts) < 2 or len(texts) < frame.width // 2:
         return frame
     if frame[texts[0]].str.contains(texts[0].strip(), literal=True).any():
         same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
         frame = frame.filter(~same.fill_null(value=False))
-    marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
-    if frame.height and {str(c or "").strip().lower() for c in frame.row(0)} <= {"", "response", "open-ended response"}:
-        marks = 0  # as SurveyMonkey writes it
-    return frame if marks is None else frame.slice(marks + 1)
+    return frame
 
 
 def drop_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:

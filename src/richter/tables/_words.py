@@ -73,8 +73,6 @@ RANKS = (
     ("red", "yellow", "green"), ("red", "amber", "green"), ("poor", "average", "good"), ("bad", "neutral", "good"),
     ("bad", "ok", "good"), ("low", "medium", "high"),
 )  # fmt: skip
-_NEGATED = re.compile(r"(in|im|un|non|not|no|nicht|ne|dis|pas|non[- ])[\s_-]*")
-_PARTLY = re.compile(r"(partially|partly)[\s_-]+")
 _NOT = re.compile(r"(not|no|nicht|non|pas)[\s_-]+")
 _TOTAL = (
     r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|media|promedio"
@@ -153,26 +151,10 @@ def _grade_in_words(plain: str) -> float | None:
 
 
 def ordered_words(cells: Collection[str]) -> dict[str, float]:
-    """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
+    """Words of a column that only together say what they mean: of one list from bad to good 1, 2, ..; `none` below
+    `low` is 0.
+    """
     words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
-    return _negated_words(words) or _ranked_words(words, cells)
-
-
-def _negated_words(words: Mapping[str, str]) -> dict[str, float]:
-    """A word and its negation as 1 and 0, `partly` that word as a half."""
-    different = set(words.values())
-    halves = {word: word[match.end() :] for word in different if (match := _PARTLY.match(word))}
-    if len(different - halves.keys()) != 2:
-        return {}
-    short, long = sorted(different - halves.keys(), key=len)
-    match = _NEGATED.match(long)
-    if match is None or long[match.end() :] != short or not {*halves.values()} <= {short}:
-        return {}
-    return {cell: 0.5 if word in halves else float(word == short) for cell, word in words.items()}
-
-
-def _ranked_words(words: Mapping[str, str], cells: Collection[str]) -> dict[str, float]:
-    """Words of one list from bad to good as 1, 2, ..; `none` below `low` as 0."""
     different = set(words.values())
     fits = (ranks for ranks in RANKS if different <= set(ranks))
     ranks = next(fits, None) if len(different) > 1 and not different <= WORDS.keys() else None
