@@ -2,56 +2,7 @@
 
 import pytest
 
-from helpers.plain_english import bare_intervals, faults
-from richter.claims import METRICS
-from richter.records import Interval
-from richter.words._label_texts import ClaimStanding, describe_label_effect, describe_standing
 from richter.words._run_list_texts import describe_main_measure, document_side
-
-MOVED = (
-    "Your last label moved the estimate from +12.0 to +10.0 points. The 95% CI was 34.0 points wide and is now 32.0."
-)
-
-
-def standing(estimate: float | None, low: float = 0.0, high: float = 0.0, **more: bool) -> ClaimStanding:
-    interval = None if estimate is None else Interval(low=low, high=high, level=0.95, method="by hand")
-    return ClaimStanding(
-        sentence="new minus old: 3 labels", metric=METRICS["accuracy"], subject="new minus old", estimate=estimate,
-        interval=interval, **more,
-    )  # fmt: skip
-
-
-def test_where_the_claim_stands() -> None:
-    now = standing(0.173, -0.026, 0.327)
-    assert describe_standing(now) == "Accuracy of new minus old: +17.3 points (95% CI -2.6 to +32.7)."
-    decided = describe_standing(standing(0.2, 0.1, 0.3, is_decided=True))
-    assert decided.endswith(" This decides the claim: it needs no more labels.")
-    assert describe_standing(standing(None)) == "new minus old: 3 labels"
-    assert not bare_intervals(decided)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        (None, standing(0.1, 0.0, 0.2), ""),
-        (standing(None), standing(None), ""),
-        (standing(None), standing(0.1, 0.0, 0.2), "Your last label gave the first estimate: +10.0 points."),
-        (
-            standing(0.12, -0.05, 0.29),
-            standing(0.1, -0.06, 0.26),
-            MOVED,
-        ),
-        (
-            standing(0.1, -0.06, 0.26),
-            standing(0.1, -0.06, 0.26),
-            "Your last label left the estimate at +10.0 points. The 95% CI is 32.0 points wide, as before.",
-        ),
-    ],
-)
-def test_what_a_label_did(before: ClaimStanding | None, after: ClaimStanding, words: str) -> None:
-    found = describe_label_effect(before, after)
-    assert found == words
-    assert not faults(found)
 
 
 def figure(estimate: float, low: float, high: float, **more: object) -> dict:
