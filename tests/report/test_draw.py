@@ -60,24 +60,3 @@ def test_every_mark_of_every_figure_lies_in_its_panel_and_names_a_row() -> None:
             rows = [int(k) for k in re.findall(r'data-row="(\d+)"', text)]
             assert rows, name
             assert max(rows) < len(figure.rows), name
-
-
-def test_a_figure_that_would_show_nothing_is_a_line() -> None:
-    """Three errors make no bars, a law that fits nobody no curve, and two conditions are no board but a difference."""
-    whole = document(("a", "b"))
-    curve = [{**p, "count": 1 if p["severity"] <= 1.5 else 0} for p in whole["sections"]["severity"]["curve"]][:3]
-    small = {**whole, "sections": {**whole["sections"], "severity": {"curve": curve, "study": {"conditions": {}}}}}
-    drawn = figures(small)
-    assert not {"severity-distribution", "severity-curve", "floors-ranking"} & set(drawn)
-    assert {"severity-distribution", "severity-curve"} <= set(figures(whole))
-    for condition in whole["sections"]["severity"]["study"]["conditions"].values():
-        condition["slope"]["adequate"] = False
-    assert "severity-curve" not in figures(whole)
-
-
-def test_rates_say_the_level_that_a_plan_gave_their_intervals() -> None:
-    row = {"severity": 3.0, "per_million": 10.0, "upper": 30.0, "count": 1, "n": 100}
-    row |= {"interval": {"low": 1.0, "high": 20.0, "level": 0.9, "method": "wilson"}}
-    study = {"study": {"conditions": {"a": {"per_million": {"3.0": row}}}}}
-    found = figures({"sections": {"severity": study}})["severity-per-million"]
-    assert "90% CI" in found.sentence

@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -147,26 +146,3 @@ def test_a_cut_page_keeps_what_changed_in_its_pair_and_says_of_how_many_by_hand(
     table = unpacked(found.packed)
     assert {row["item"] for row in table["rows"]} == {"q2", "q4"}
     assert (table["n_items"], found.moved) == (4, (1, 1, 4))
-
-
-def test_two_that_are_blocked_say_how_many_questions_they_share(tmp_path: Path) -> None:
-    lines = [f"q{k},{model},{int(k != 3 or model == 'b')}" for model in "ab" for k in range(4)]
-    (tmp_path / "t.csv").write_text("\n".join(["item,model,correct", *lines]), encoding="utf-8")
-    tables = read_tables(tmp_path / "t.csv", options=ReadOptions())
-    claim = {
-        "conditions": ["a", "b"],
-        "measure": "accuracy",
-        "verdict": "blocked",
-        "reason": "too few",
-        "primary": True,
-    }
-    conditions = [{"name": name, "how_often": {"estimate": 0.5, "n": 4}} for name in "ab"]
-    document = {"conditions": conditions, "claims": [claim]}
-    page = render_report(document, tables)
-    assert "<dt>Graded questions</dt><dd>4 for a and 4 for b; 4 are the same.</dd>" in page
-    assert "Not comparable: do not compare" in page
-    assert "Different questions: do not compare" in render_report(
-        {**document, "claims": [{**claim, "blocked_by": "shared"}]}, tables
-    )
-    assert "var(--accent)" not in "".join(re.findall(r"<svg[^>]*class=.panel.*?</svg>", page))
-    assert "<dt>Graded questions</dt>" not in render_report({**document, "claims": []}, tables)
