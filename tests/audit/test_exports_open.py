@@ -9,7 +9,6 @@ import pytest
 from richter.audit import write_sheet
 from richter.cli import main
 from richter.errors import InputError
-from richter.ratings import check_mechanism
 
 
 def run_cli(*words: str) -> None:
@@ -63,7 +62,3 @@ def test_labels_are_kept_in_runs_only(exported: Path) -> None:
     with pytest.raises(InputError, match=r"tables is not a run"):
         write_sheet("tables", "sheet.csv", n=5)
     assert not Path("tables/ledger.sqlite").exists()
-
-
-def test_none_is_no_mechanism() -> None:
-    assert check_mechanism("none") == ""

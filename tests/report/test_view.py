@@ -581,13 +581,14 @@ def test_the_app_ends_while_it_reads(run: Path, monkeypatch: pytest.MonkeyPatch,
         while not where:
             await asyncio.sleep(0.01)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-            await client.get(f"{where[0]}/?token={app.guard.token}")
+            await (await client.get(f"{where[0]}/?token={app.guard.token}")).read()
             asking = asyncio.create_task(client.get(where[0] + path))
             await asyncio.sleep(0.7)
             serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
             asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
 
     began = time.monotonic()
     asyncio.run(serve_and_end())
