@@ -12,7 +12,7 @@ from richter.ratings import GRID, rubric
 from richter.records import Answer, Item
 from richter.stats import weighted_kappa
 from richter_audit.bench import Gazetteer, read_gazetteer
-from richter_audit.judge import RuleJudge, rule_label
+from richter_audit.judge import RuleJudge
 from richter_audit.judge._rule_judge import _group
 
 FOLDER = Path(__file__).parent
@@ -240,14 +240,6 @@ def test_a_failed_call_is_missing_not_wrong(gazetteer: Gazetteer) -> None:
     assert rating.severity is None
 
 
-def test_items_without_structured_truth_can_be_right_or_wrong(gazetteer: Gazetteer) -> None:
-    bare = Item(id="q", prompt="Who wrote Faust?", reference="Goethe", aliases=("Johann Wolfgang von Goethe",))
-    judge = RuleJudge(gazetteer)
-    assert judge.score(bare, "Goethe wrote it.").severity == 0
-    assert judge.score(bare, "I am not sure.").label == "refusal"
-    assert judge.score(bare, "a poet").severity > 0
-
-
 def golden(part: str) -> tuple[np.ndarray, np.ndarray, float]:
     rows = [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
     judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
@@ -273,13 +265,6 @@ def test_every_reference_is_right_and_no_other_reference_of_its_kind_is() -> Non
             assert score.severity > 0, (one.prompt, two.reference, score.reason)
 
 
-def test_golden_set_is_large_and_real() -> None:
-    rows = [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(rows) >= 300
-    assert len({row["item"]["truth"]["relation"] for row in rows}) > 80
-    assert all(row["severity"] in GRID for row in rows)
-
-
 @pytest.mark.parametrize(("part", "kappa"), [("seen", 0.85), ("held out", 0.78)])
 def test_rules_against_hand_labels(part: str, kappa: float) -> None:
     """Floors for regression; the figures are in docs/estimators/rule-judge.md (0.92 seen, 0.85 held out, n 168, 167).
@@ -291,12 +276,6 @@ def test_rules_against_hand_labels(part: str, kappa: float) -> None:
     assert np.mean(np.abs(human - rule) <= 1.0) > 0.94
     assert labels > 0.7
     assert abs(np.mean(rule - human)) < 0.15
-
-
-def test_refusals_and_empty_answers_are_never_fabrications(gazetteer: Gazetteer) -> None:
-    judge = RuleJudge(gazetteer)
-    for text in ("", "...", "I'm sorry, I cannot provide that.", "I do not have information about Zaquex.", "Unknown."):
-        assert judge.score(COUNTRY, text).label in ("refusal", "empty"), text
 
 
 @pytest.mark.parametrize(
@@ -319,13 +298,6 @@ def test_refusals_and_empty_answers_are_never_fabrications(gazetteer: Gazetteer)
 def test_what_is_only_unknown_is_not_called_invented_by_hand(gazetteer: Gazetteer, question: Item, answer: str) -> None:
     score = RuleJudge(gazetteer).score(question, answer)
     assert score.mechanism != "fabrication", score.reason
-
-
-def test_a_fabrication_is_said_once(gazetteer: Gazetteer) -> None:
-    answer = Answer(text="Nantes is in the Republic of Vandaria.", item=COUNTRY.id, condition="c")
-    rating = RuleJudge(gazetteer).rate(COUNTRY, answer)
-    assert rating.mechanism == rule_label(rating) == "fabrication"
-    assert not rating.reason.startswith("fabrication")
 
 
 def test_answers_that_were_read_against_one_reader() -> None:

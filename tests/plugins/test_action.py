@@ -207,18 +207,3 @@ def test_no_input_is_pasted_into_a_script(action: dict[str, Any]) -> None:
     assert not [s["name"] for s in action["runs"]["steps"] if "${{" in s.get("run", "")]
     for name in action["inputs"]:
         assert action["inputs"][name]["description"]
-
-
-@pytest.mark.slow
-def test_the_history_of_a_series_goes_into_the_comment(action: dict[str, Any], tmp_path: Path) -> None:
-    data(tmp_path, 300)
-    (tmp_path / "days").mkdir()
-    for day in range(1, 13):
-        shutil.copy(tmp_path / "new.csv", tmp_path / "days" / f"2026-01-{day:02d}.csv")
-    made = run_step(
-        action, "Check the requirements", tmp_path, PLAN="", SOURCES="old=old.csv\nnew=new.csv", RATINGS="",
-        MARGIN="5pt", HISTORY="days", GITHUB_OUTPUT=str(tmp_path / "output"),
-        GITHUB_STEP_SUMMARY=str(tmp_path / "s.md"),
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    assert "last 10 runs" in (tmp_path / "s.md").read_text().lower()
