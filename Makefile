@@ -45,10 +45,9 @@ test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the co
 papers: $(STAMP)  ## Run what the papers' page says, and write docs/validation/papers.md; goes on where it stopped
 	$(BIN)/python papers/reproduction.py
 
-CAMPAIGNS = watch_alarms calibration_agreement severity_few_errors core_size core_labels judges_labels judges_raters judges_biases \
-	group_worlds cost_totals size_power search_fields search_folder
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-	@for script in studies/soak_*.py $(CAMPAIGNS:%=studies/%.py) papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in tests/soak $(filter-out studies/driver.py,$(wildcard studies/*.py)) papers/reproduction.py; do \
+	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 	RICHTER_TABLES=300 $(BIN)/python -m pytest -q -k containers_agree_in_many_tables tests/tables/test_never.py
 	RICHTER_REQUESTS=10000 $(BIN)/python -m pytest -q -k many_requests_eight_faults tests/llm/test_batch_jobs.py
@@ -56,7 +55,7 @@ soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices
-	$(BIN)/python studies/mutants.py
+	$(BIN)/python tools/mutants.py
 
 # of studies, papers and benchmarks no more is asked than that what they call is there
 # functions above cognitive complexity 15; none may be above 25
@@ -65,7 +64,7 @@ check: $(STAMP)  ## Lint, types, layers, complexity, plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	MYPYPATH=src:benchmarks:papers $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
+	MYPYPATH=src:tests:benchmarks:papers:studies $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
 	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies papers
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n0 tests/words/test_plain_english.py
@@ -106,7 +105,7 @@ docs: $(DOCS_STAMP)  ## Build the documentation into site/
 
 prices: $(STAMP)  ## Read the list of model prices anew from litellm's package
 	rm -rf $(VENV)/prices && $(BIN)/pip download --quiet --no-deps litellm -d $(VENV)/prices
-	$(BIN)/python studies/build_prices.py $(VENV)/prices/litellm-*.whl
+	$(BIN)/python tools/build_prices.py $(VENV)/prices/litellm-*.whl
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) $(VENV)-core $(VENV)-bench $(VENV)-truth $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak

@@ -1,4 +1,4 @@
-"""The figures of docs/validation/scale.md that no other benchmark prints: embedding and a slope with its bootstrap.
+"""Figures of docs/validation/reliability.md that no other benchmark prints: embedding and a slope with its bootstrap.
 
 Processor time, the best of three. Texts are those of the facts base (its divisions), three and fifteen joined to one.
 """

@@ -24,12 +24,21 @@ def setup(app):
     """Docstrings are plain words with formulas in them: what reStructuredText would read as markup is escaped."""
     app.connect("autodoc-process-docstring", _as_words)
     app.connect("build-finished", _with_schema)
+    app.connect("source-read", _with_words)
 
 
 def _with_schema(app, fault):
     from richter.audit import results_schema
 
     Path(app.outdir, "results.schema.json").write_text(json.dumps(results_schema(), indent=1) + "\n", encoding="utf-8")
+
+
+def _with_words(app, docname, source):
+    if docname == "reference/glossary":
+        from richter.words import GLOSSARY
+
+        rows = (f"| **{term}** | {text} |" for term, text in GLOSSARY.items())
+        source[0] += "\n".join(["", "| word | meaning |", "|---|---|", *rows, ""])
 
 
 def _as_words(app, what, name, obj, options, lines):

@@ -7,6 +7,7 @@ SCORES is what `richter severity` reads. MODELS is a table of `condition`, `acti
 """
 
 import argparse
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ import polars as pl
 
 import richter.severity as sev
 from errorquake_analyses import Analyses, Labelled, Skipped, run_analyses
+from errorquake_counts import counts_of
 from errorquake_scores import scores_of
 from richter.audit import with_labels
 from richter.audit._severity_labels import RatedAnswers, mechanisms_named, rated_answers
@@ -25,7 +27,7 @@ from richter.errors import InputError, RichterError
 from richter.evidence import SeveritySettings, severity_pairs
 from richter.interop import read_frame
 from richter.records import Rating, counted, plain, printable
-from richter.severity._disjoint_intervals import Recount
+from richter.severity._disjoint_intervals import Recount, count_disjoint, fit_slopes
 from richter.stats import Mapper, in_threads, overcall_rate
 from richter.tables import Dataset, ReadOptions, ratings_of, read_tables
 from trials import open_mapper
@@ -54,6 +56,14 @@ def analyse_scores(
         pairs_study, decide(asked, level=level, seed=seed), primary=main, recipe=sev.DEFAULT,
         weights=answers.weights, max_error_gap=0.05, min_gap=0.15, n_resamples=n_resamples, level=level, rng=rng,
     )  # fmt: skip
+    if study.slopes:  # by a generator of its own, so that what else is drawn does not move the paper's count
+        slopes = fit_slopes(
+            counts_of(scores.severity), recipe=sev.PAPER, n_resamples=n_resamples, level=level,
+            rng=np.random.default_rng(seed + 8),
+        )  # fmt: skip
+        paper = count_disjoint("paper", slopes)
+        counts = dataclasses.replace(study.counts, paper=paper.disjoint, paper_min_gap=paper.disjoint_min_gap)
+        study = dataclasses.replace(study, counts=counts)
     people = [] if tables.counting == "human" else ratings_of(tables).ratings
     return study, run_analyses(
         scores,

@@ -28,11 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # simulations that other pages use too
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # the simulated search of the tests
 
 import ascent_simulated as sim
-import written_bench
-
 import errorquake
 import errorquake_robustness as robust
 import richter.calibration as cal
@@ -44,6 +42,7 @@ import richter_audit.judge as judge
 import sem_ece_convergence
 import tail_traps
 import tax_formulas
+import written_bench
 from errorquake_mechanisms import mechanisms_by_severity
 from errorquake_scores import Scores
 from tail_generators import draw_gpd, draw_pair, draw_severities
@@ -607,7 +606,7 @@ def small_run() -> Path:
 
 @row
 def scorers() -> str:
-    found = richter("severity", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
+    found = richter("audit", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
                     "-o", WORK / "two.csv")["scorers"]  # fmt: skip
     claims = {name: r["claim"] for name, r in found.items()}
     return "SmolLM2, 40 answers: " + ", ".join(
@@ -619,9 +618,7 @@ def scorers() -> str:
 @row
 def probe() -> str:
     words = (
-        "severity",
-        "score",
-        "--probe",
+        "audit",
         small_run(),
         "--scorer",
         "nll",
@@ -779,7 +776,7 @@ def lipschitz() -> str:
 @row
 def self_evaluation() -> str:
     return "; ".join(
-        f"{name}: {richter('floors', 'data', grades(name))['self_evaluation'].split(':')[0]}"
+        f"{name}: {richter('size', 'calibration', grades(name))['self_evaluation'].split(':')[0]}"
         for name in ("arc", "truthfulqa")
     )
 
@@ -800,7 +797,7 @@ GPQA,Claude 3.5 Sonnet,0.593,198
 @row
 def leaderboard() -> str:
     (WORK / "published.csv").write_text(PUBLISHED)
-    found = richter("size", "published", WORK / "published.csv")
+    found = richter("size", "--published", WORK / "published.csv")
     told = ", ".join(f"{b['name']} {b['shown']} of {b['pairs']}" for b in found["benchmarks"])
     below = sum(b["below"] for b in found["benchmarks"])
     return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"
@@ -919,7 +916,7 @@ SIMULATED = "simulated testee, 20,000 paragraphs, base rate 10%"
 @row
 def knowledge_base() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found = richter("search", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
+        found = richter("search", "--only", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
     return f"{found['documents']} documents, {found['paragraphs']} paragraphs"
 
 
@@ -1040,10 +1037,9 @@ def predictor() -> str:
 def costs() -> str:
     with tempfile.TemporaryDirectory() as folder:
         kb = Path(folder) / "docs.kb"
-        richter("search", "base", ROOT / "docs", "-o", kb)
+        richter("search", "--only", "base", ROOT / "docs", "-o", kb)
         found = richter(
             "search",
-            "run",
             str(Path(folder) / "r"),
             "--model",
             "openai/gpt-4o",

@@ -1,27 +1,22 @@
-"""How often a family of claims holds a false one, and what it shows: D14's pages, and pairs with margins.
+"""How often a family of claims holds a false one, and what it shows: pages of four measures, and pairs with margins.
 
-`pages`: three conditions on 400 questions, four measures (accuracy, severity, a score, refusals) whose noise has a
+Pages: three conditions on 400 questions, four measures (accuracy, severity, a score, refusals) whose noise has a
 correlation of 0.4. The questions of a comparison go through the checks, the estimators and `decide`. A claim is false
 where it shows a difference that is none, or the wrong direction. Power is the share of the true differences shown.
 
-`margins`: estimates of one measure with a known standard error of 1, straight into `decide`. A page is false where one
+Margins: estimates of one measure with a known standard error of 1, straight into `decide`. A page is false where one
 claim says what is not so: a difference where there is none, or "equivalent" of one of the margin or more.
-
-Usage: python studies/core_family.py OUT.jsonl [pages]   (again with the same OUT goes on where it stopped)
 """
 
 import itertools
-import json
-import sys
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from memory_tables import memory_tables
+from driver import Cell, run_study
 from scipy.special import ndtr, ndtri
 
+from helpers.memory_tables import memory_tables
 from richter.audit import page_questions
 from richter.claims import METRICS, Asked, Evidence, Question, decide, joint_law
 from richter.evidence import evidence
@@ -41,70 +36,6 @@ PAGES: dict[str, dict[str, tuple[float, float, float]]] = {
     "accuracy equal, severity differs": {"mean_severity": (0, 0, 0.55 * APART)},
     "all differ": dict.fromkeys(MEASURES, (-0.8 * APART, 0, 0.8 * APART)),
 }  # fmt: skip
-
-
-def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) -> Dataset:
-    """Three conditions on the same questions: answers that are right, severe, scored and refused."""
-    shape = (ITEMS, len(NAMES))
-    hard = rng.normal(size=(ITEMS, 1))
-    shared = rng.normal(size=shape)
-
-    def latent(measure: str) -> np.ndarray:
-        own = np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * rng.normal(size=shape)
-        return own - 0.5 * hard + np.asarray(world.get(measure, (0, 0, 0)))
-
-    severity = np.clip(np.round(2 * (1 - latent("mean_severity"))) / 2, 0, 4)
-    return memory_tables(
-        {"accuracy": (latent("accuracy") > -0.6).astype(float), "quality": ndtr(latent("quality"))},
-        conditions=NAMES, severity=severity, refused=latent("refusal_rate") < -1.5,
-    )  # fmt: skip
-
-
-def decide_page(tables: Dataset) -> tuple[Claim, ...]:
-    """The claims of a comparison of all conditions on the four measures."""
-    questions = page_questions(tables, on=MEASURES).questions
-    return decide([evidence(tables, q) for q in questions if q.measure in MEASURES])
-
-
-def judge_page(world: Mapping[str, Sequence[float]], claims: Sequence[Claim]) -> dict[str, tuple[int, int, int]]:
-    """Of each family: false claims, true differences, and how many of these are shown."""
-    counts = dict.fromkeys(("main", "other"), (0, 0, 0))
-    for claim in claims:
-        assert claim.family is not None
-        assert claim.estimate is not None
-        first, second = (NAMES.index(name) for name in claim.conditions)
-        shifts = world.get(claim.measure, (0, 0, 0))
-        gain = shifts[second] - shifts[first]
-        is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
-        is_right = gain * claim.estimate * (1 if claim.better == "higher" else -1) > 0
-        false, true, found = counts[claim.family.name]
-        counts[claim.family.name] = (
-            false + (is_shown and not is_right), true + (gain != 0), found + (is_shown and is_right),
-        )  # fmt: skip
-    return counts
-
-
-def page_row(name: str, pages: int) -> dict[str, Any]:
-    """The figures of one world of pages."""
-    rng, world = np.random.default_rng(zlib.crc32(name.encode())), PAGES[name]
-    wrong, true, found = ({"main": 0, "other": 0} for _ in range(3))
-    any_wrong = 0
-    for _ in range(pages):
-        counts = judge_page(world, decide_page(draw_page(world, rng)))
-        any_wrong += any(c[0] for c in counts.values())
-        for family, (false, differing, shown) in counts.items():
-            wrong[family] += false > 0
-            true[family] += differing
-            found[family] += shown
-    return {
-        "world": name, "pages": pages, "any_percent": round(100 * any_wrong / pages, 2),
-        **{f"{f}_false_percent": round(100 * n / pages, 2) for f, n in wrong.items()},
-        **{f"{f}_power_percent": round(100 * n / true[f], 1) if true[f] else None for f, n in found.items()},
-    }  # fmt: skip
-
-
-# ------------------------------------------------------------------ margins
-
 # means of the conditions and the margin, in standard errors of a difference
 MARGINS: dict[str, tuple[list[float], float | None]] = {}
 for far in (2.0, 3.6, 6.0):
@@ -124,6 +55,44 @@ AGAINST = "against the first, "
 MARGINS |= {AGAINST + name: world for name, world in list(MARGINS.items()) if len(world[0]) > 2}
 
 
+def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) -> Dataset:
+    """Three conditions on the same questions: answers that are right, severe, scored and refused."""
+    shape = (ITEMS, len(NAMES))
+    hard = rng.normal(size=(ITEMS, 1))
+    shared = rng.normal(size=shape)
+
+    def latent(measure: str) -> np.ndarray:
+        own = np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * rng.normal(size=shape)
+        return own - 0.5 * hard + np.asarray(world.get(measure, (0, 0, 0)))
+
+    severity = np.clip(np.round(2 * (1 - latent("mean_severity"))) / 2, 0, 4)
+    return memory_tables(
+        {"accuracy": (latent("accuracy") > -0.6).astype(float), "quality": ndtr(latent("quality"))},
+        conditions=NAMES, severity=severity, refused=latent("refusal_rate") < -1.5,
+    )  # fmt: skip
+
+
+def page(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether each family of a page holds a false claim, and the share of its true differences that are shown."""
+    world = PAGES[cell["page"]]
+    tables = draw_page(world, rng)
+    questions = page_questions(tables, on=MEASURES).questions
+    false, shown = {"main": 0.0, "other": 0.0}, {"main": list[bool](), "other": list[bool]()}
+    for claim in decide([evidence(tables, q) for q in questions if q.measure in MEASURES]):
+        assert claim.family is not None
+        assert claim.estimate is not None
+        first, second = (NAMES.index(name) for name in claim.conditions)
+        shifts = world.get(claim.measure, (0, 0, 0))
+        gain = shifts[second] - shifts[first]
+        is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+        is_right = gain * claim.estimate * (1 if claim.better == "higher" else -1) > 0
+        false[claim.family.name] = max(false[claim.family.name], is_shown and not is_right)
+        if gain:
+            shown[claim.family.name].append(is_shown and is_right)
+    power = {f"{name} power %": float(np.mean(own)) if own else math.nan for name, own in shown.items()}
+    return {f"{name} false %": value for name, value in false.items()} | {"any false %": max(false.values())} | power
+
+
 def normal_evidence(estimate: float) -> Evidence:
     """Evidence with a standard error of 1."""
 
@@ -137,11 +106,10 @@ def normal_evidence(estimate: float) -> Evidence:
     )  # fmt: skip
 
 
-def margin_page(
-    means: list[float], margin: float | None, is_control: bool, rng: np.random.Generator
-) -> list[tuple[Claim, float]]:
-    """Every claim and its truth."""
-    size, measure = len(means), METRICS["mean_score"]
+def margins(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a page with a margin holds a false claim, and the shares of claims by verdict."""
+    means, margin = MARGINS[cell["margins"]]
+    size, measure, is_control = len(means), METRICS["mean_score"], cell["margins"].startswith(AGAINST)
     pairs = [(0, k) for k in range(1, size)] if is_control else list(itertools.combinations(range(size), 2))
     names = [("abcdef"[i], "abcdef"[j]) for i, j in pairs]
     seen = np.array(means) + rng.normal(size=size) / np.sqrt(2)
@@ -158,8 +126,12 @@ def margin_page(
         noise -= noise.mean(axis=0)
         sums = np.stack([noise[:, j] - noise[:, i] for i, j in pairs], axis=1)
         joint = joint_law([(measure.name, n) for n in names], sums, rng=rng, n_resamples=1000)
-    truths = [means[j] - means[i] for i, j in pairs]
-    return list(zip(decide(asked, joint=joint), truths, strict=True))
+    claims = decide(asked, joint=joint)
+    return {
+        "false %": any(is_false(c, means[j] - means[i]) for c, (i, j) in zip(claims, pairs, strict=True)),
+        "verified %": float(np.mean([c.verdict is Verdict.VERIFIED for c in claims])),
+        "equivalent %": float(np.mean([c.verdict is Verdict.EQUIVALENT for c in claims])),
+    }
 
 
 def is_false(claim: Claim, truth: float) -> bool:
@@ -169,38 +141,11 @@ def is_false(claim: Claim, truth: float) -> bool:
     return (is_real and truth == 0) or (is_alike and abs(truth) >= (claim.margin or 0.0))
 
 
-def margin_row(name: str, pages: int) -> dict[str, Any]:
-    """The figures of one world with a margin."""
-    means, margin = MARGINS[name]
-    is_control = name.startswith(AGAINST)
-    pages = pages if is_control else 5 * pages  # normal estimates cost little
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    wrong, asked, shown = 0, 0, {Verdict.VERIFIED: 0, Verdict.EQUIVALENT: 0}
-    for _ in range(pages):
-        found = margin_page(means, margin, is_control, rng)
-        wrong += any(is_false(*pair) for pair in found)
-        asked += len(found)
-        for claim, _ in found:
-            if claim.verdict in shown:
-                shown[claim.verdict] += 1
-    return {
-        "world": name, "pages": pages, "main_false_percent": round(100 * wrong / pages, 2),
-        **{f"{v.value}_percent": round(100 * k / asked, 1) for v, k in shown.items()},
-    }  # fmt: skip
-
-
-def main() -> None:
-    """Write a line a world."""
-    out, pages = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 4_000
-    done = {json.loads(line)["world"] for line in out.read_text().splitlines()} if out.exists() else set()
-    worlds: list[tuple[str, Callable[[str, int], dict[str, Any]]]] = [(name, page_row) for name in PAGES]
-    for name, row in [*worlds, *((name, margin_row) for name in MARGINS)]:
-        if name not in done:
-            found = row(name, pages)
-            print(found, flush=True)
-            with out.open("a") as file:
-                file.write(json.dumps(found) + "\n")
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One page."""
+    return page(cell, rng) if "page" in cell else margins(cell, rng)
 
 
 if __name__ == "__main__":
-    main()
+    cells = [{"page": name} for name in PAGES] + [{"margins": name} for name in MARGINS]
+    run_study(__file__, cells, trial, trials=4000)

@@ -1,35 +1,17 @@
 """False claims and cover of bills: money, tokens and time by totals, in worlds of known bills.
 
-Usage: python studies/cost_totals.py [OUT.jsonl] [tables] [world ..]   (again with the same OUT goes on from there)
-       python studies/cost_totals.py OUT.jsonl table                   (what is there, as Markdown)
-
 Each table holds the amounts of two conditions. "cheaper" and "more expensive" count the claims of `compare` (95%) at an
 equal bill; "gate" the passes of "within 10%" where the bill is 10% higher; "cover" that of the interval; "power" the
-claims "cheaper" at a saving of 20%; "undecided" the tables of which one item is above a fifth of a bill. "trade" worlds
-ask "not worse by 2 points and cheaper" where quality is kept and the bill is 12% higher.
-OUT: soak/cost_totals.jsonl by default.
+claims "cheaper" at a saving of 20%; "undecided" the tables of which one item is above a fifth of a bill.
 """
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import go_on, records
+from driver import Cell, run_study
 
-from richter.claims import (
-    METRICS,
-    Asked,
-    Evidence,
-    Outcomes,
-    Question,
-    Trade,
-    as_sample,
-    decide,
-    difference_evidence,
-    total_evidence,
-)
+from richter.claims import METRICS, Asked, Evidence, Outcomes, Question, as_sample, decide, total_evidence
 from richter.records import Verdict
 
 Floats = np.ndarray
@@ -107,23 +89,23 @@ WORLDS: dict[str, World] = {
     "uneven groups": uneven_groups,
     "five draws": drawn,
 }
-FIGURES = ("cheaper", "more expensive", "gate", "cover", "power", "undecided")
-SIZES = (50, 100, 300, 1000)
-
-
-def outcomes_of(values: Floats, metric: str, more: dict[str, Any]) -> Outcomes:
-    """Values, items x conditions x draws, as outcomes."""
-    values = values if values.ndim == 3 else values[:, :, None]
-    item, condition, draw = np.indices(values.shape).reshape(3, -1)
-    return Outcomes(
-        metric=METRICS[metric], items=tuple(map(str, range(len(values)))), conditions=("a", "b"), item=item,
-        condition=condition, draw=draw if values.shape[2] > 1 else None, value=values.ravel(), **more,
-    )  # fmt: skip
+CELLS = [{"world": name, "items": n, "unpaired": False} for name in WORLDS for n in (50, 100, 300, 1000)]
+CELLS += [
+    {"world": name, "items": n, "unpaired": True}
+    for name in ("spreads 0.7 and 0.7", "spreads 0.5 and 1.5")
+    for n in (100, 300)
+]
 
 
 def bill_of(values: Floats, more: dict[str, Any], *, unpaired: bool = False) -> Evidence:
-    """The evidence on the ratio of totals."""
-    return total_evidence(as_sample(outcomes_of(values, "money", more)), ("a", "b"), unpaired=unpaired)
+    """The evidence on the ratio of totals of values, items x conditions x draws."""
+    values = values if values.ndim == 3 else values[:, :, None]
+    item, condition, draw = np.indices(values.shape).reshape(3, -1)
+    outcomes = Outcomes(
+        metric=METRICS["money"], items=tuple(map(str, range(len(values)))), conditions=("a", "b"), item=item,
+        condition=condition, draw=draw if values.shape[2] > 1 else None, value=values.ravel(), **more,
+    )  # fmt: skip
+    return total_evidence(as_sample(outcomes), ("a", "b"), unpaired=unpaired)
 
 
 def passes_gate(found: Evidence, limit: float) -> bool:
@@ -132,74 +114,23 @@ def passes_gate(found: Evidence, limit: float) -> bool:
     return decide([Asked(question=question, metric=METRICS["money"], evidence=found)])[0].verdict is Verdict.VERIFIED
 
 
-def run_world(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Rates in per cent over tables of one world."""
-    world, n = WORLDS[cell["world"]], cell["items"]
-    count = dict.fromkeys(FIGURES, 0)
-    for _ in range(runs):
-        x, more = world(rng, n)
-        if cell.get("unpaired"):
-            x[:, 1] = rng.permutation(x[:, 1])  # independent samples
-        found = bill_of(x, more, unpaired=cell.get("unpaired", False))
-        limits = found.interval(0.95)
-        count["undecided"] += found.standard_error is None
-        count["cheaper"] += limits.high < 0
-        count["more expensive"] += limits.low > 0
-        count["cover"] += 0.0 in limits
-        factor = np.array([1.0, 1.1]).reshape(1, 2, *[1] * (x.ndim - 2))
-        count["gate"] += passes_gate(bill_of(x * factor, more, unpaired=cell.get("unpaired", False)), 0.1)
-        count["power"] += (1 + limits.high) * 0.8 < 1
-    return {name: 100 * number / runs for name, number in count.items()}
-
-
-def run_trade(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """How often "not worse by 2 points and cheaper" is verified where the bill is 12% higher."""
-    world, n, verified = WORLDS[cell["world"]], cell["items"], 0
-    for _ in range(runs):
-        x, more = world(rng, n)
-        ease = rng.normal(1, 1, (n, 1))
-        right = (ease + rng.normal(0, 1, (n, 2)) > 0).astype(float)
-        trade = Trade(
-            quality=difference_evidence(outcomes_of(right, "accuracy", more), "a", "b"),
-            cost=bill_of(x * [1.0, 1.12], more), metric=METRICS["accuracy"], cost_metric=METRICS["money"], margin=0.1,
-        )  # fmt: skip
-        question = Question(measure="accuracy and money", conditions=("a", "b"), margin=0.1)
-        asked = Asked(question=question, metric=METRICS["accuracy"], evidence=trade)
-        verified += decide([asked])[0].verdict is Verdict.VERIFIED
-    return {"trade": 100 * verified / runs}
-
-
-def jobs(chosen: list[str]) -> list[tuple[dict[str, Any], Any]]:
-    """The cells of the campaign with what runs them."""
-    found: list[tuple[dict[str, Any], Any]] = []
-    for name in chosen or WORLDS:
-        found += [({"world": name, "items": n}, run_world) for n in SIZES]
-    for name in ("spreads 0.7 and 0.7", "spreads 0.5 and 1.5"):
-        found += [({"world": name, "items": n, "unpaired": True}, run_world) for n in (100, 300)]
-        found += [({"world": name, "items": n, "trade": True}, run_trade) for n in (100, 400)]
-    return found
-
-
-def print_table(out: Path) -> None:
-    """The campaign so far as Markdown."""
-    print("| world | items | cheaper | more expensive | gate at its limit | cover | power | undecided |")
-    print("|---|---|---|---|---|---|---|---|")
-    for cell, row in records(out):
-        if "trade" in row:
-            continue
-        name = cell["world"] + (", unpaired" if cell.get("unpaired") else "")
-        shown = " | ".join(
-            f"{row[k]:.1f}" for k in ("cheaper", "more expensive", "gate", "cover", "power", "undecided")
-        )
-        print(f"| {name} | {cell['items']} | {shown} |")
-    for cell, row in records(out):
-        if "trade" in row:
-            print(f"- trade, {cell['world']}, {cell['items']} items: {row['trade']:.1f}%")
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One table of a world."""
+    x, more = WORLDS[cell["world"]](rng, cell["items"])
+    if cell["unpaired"]:
+        x[:, 1] = rng.permutation(x[:, 1])  # independent samples
+    found = bill_of(x, more, unpaired=cell["unpaired"])
+    limits = found.interval(0.95)
+    factor = np.array([1.0, 1.1]).reshape(1, 2, *[1] * (x.ndim - 2))
+    return {
+        "cheaper %": limits.high < 0,
+        "more expensive %": limits.low > 0,
+        "gate at its limit %": passes_gate(bill_of(x * factor, more, unpaired=cell["unpaired"]), 0.1),
+        "cover %": 0.0 in limits,
+        "power %": (1 + limits.high) * 0.8 < 1,
+        "undecided %": found.standard_error is None,
+    }
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "soak/cost_totals.jsonl")
-    if sys.argv[2:3] == ["table"]:
-        print_table(target)
-    else:
-        go_on(target, jobs(sys.argv[3:]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000)
+    run_study(__file__, CELLS, trial, trials=2000)

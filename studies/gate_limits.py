@@ -1,20 +1,14 @@
-"""What the limit that a gate passes by costs, and how often it passes falsely, with groups, draws and weights.
+"""How often a gate passes falsely, and its power, with groups, draws and weights.
 
 Each world is drawn twice over: with a true loss of just the margin, where a pass is false, and with none, where it is
-power. `before` is the limit of 0.1 (`exact`: the wider of t, gamma and Hall's limits), `now` the gate's own. Where
-grades are missing, `before` had to hold with them ignored and with them counted as wrong.
-
-Usage: python studies/gate_limits.py OUT.jsonl [repeats]   (again with the same OUT goes on where it stopped)
+power.
 """
 
 import dataclasses
-import json
-import sys
-import zlib
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from driver import Cell, run_study
 from numpy.typing import NDArray
 
 from richter.claims import (
@@ -105,8 +99,8 @@ def draw_outcomes(world: World, loss: float, rng: np.random.Generator) -> Outcom
     )  # fmt: skip
 
 
-def met_by(world: World, loss: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether the gate is met by the limit before, and by the one now."""
+def is_met(world: World, loss: float, rng: np.random.Generator) -> bool:
+    """Whether the gate is met; where grades are lost, with them ignored and counted as wrong."""
     outcomes = draw_outcomes(world, loss, rng)
     lost = (rng.random(len(outcomes.value)) < world.lost) & (outcomes.condition == 1)
     lacking = np.zeros((len(outcomes.items), 2), dtype=np.intp)
@@ -120,35 +114,15 @@ def met_by(world: World, loss: float, rng: np.random.Generator) -> tuple[bool, b
     else:
         both = (difference_evidence(s, *NAMES, exact=True) for s in (as_sample(seen), worst))
         (found, filled), names, limit = both, NAMES, -world.margin  # type: ignore[assignment]
-    before = both_ways(found, filled, missing={}) if lost.any() else found
-    now = with_gate_limit(before, worst, best, conditions=names)
-    return before.interval(0.9).low > limit, now.interval(0.9).low > limit
+    found = both_ways(found, filled, missing={}) if lost.any() else found
+    return with_gate_limit(found, worst, best, conditions=names).interval(0.9).low > limit
 
 
-def world_row(name: str, repeats: int) -> dict[str, Any]:
-    """False passes at a loss of the margin and power without a loss, by the limit before and now."""
-    world, rng = WORLDS[name], np.random.default_rng(zlib.crc32(name.encode()))
-    row: dict[str, Any] = {"world": name, "repeats": repeats}
-    for what, loss in (("false", world.margin), ("power", 0.0)):
-        met = np.array([met_by(world, loss, rng) for _ in range(repeats)])
-        row |= {
-            f"{what} {when} %": round(100 * float(x), 1)
-            for when, x in zip(("before", "now"), met.mean(axis=0), strict=True)
-        }
-    return row
-
-
-def main() -> None:
-    """Write a line a world."""
-    out, repeats = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
-    done = {json.loads(line)["world"] for line in out.read_text().splitlines()} if out.exists() else set()
-    for name in WORLDS:
-        if name not in done:
-            found = world_row(name, repeats)
-            print(found, flush=True)
-            with out.open("a") as file:
-                file.write(json.dumps(found) + "\n")
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a gate passes at a loss of its margin, and without a loss."""
+    world = WORLDS[cell["world"]]
+    return {"false passes %": is_met(world, world.margin, rng), "power %": is_met(world, 0.0, rng)}
 
 
 if __name__ == "__main__":
-    main()
+    run_study(__file__, [{"world": name} for name in WORLDS], trial, trials=2000)

@@ -1,21 +1,16 @@
 """How often a planted bias of a judge is found without labels, and how often one is found that is not there.
 
-    python studies/judges_biases.py [--runs 2000] [--out soak/judges_biases.txt]
-
 500 questions under two conditions, a judge that errs in 6% beside a reference that is right, or a second judge that
 errs in 10%. Planted: 5 points for the longer half of the answers, for formatted answers (two in five) or for the
 answers of the judge's own family (one of the two conditions); and none. Right answers are as long as wrong ones, or a
 little longer; those of one condition are a little longer than the other's. Of pairs (500 in both orders) the answer
-shown first wins more often. The first tables of a cell go through `read_tables` and `study_judges` too, as `richter
-label agreement` reads them, and each verdict must be the estimator's. A line of the file is a cell.
+shown first wins more often. One table in eighty goes through `read_tables` and `study_judges` too, as `richter label
+agreement` reads them, and each verdict must be the estimator's.
 """
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-from cells import Cell, go_on
+from driver import Cell, run_study
 
 from richter.audit import JudgeBias, study_judges
 from richter.records import Verdict
@@ -24,7 +19,7 @@ from richter.tables import read_tables
 
 N = 500
 KINDS = ("length", "formatting", "family")
-WHOLE = 25  # tables of a cell that go the whole way
+WHOLE = 1 / 80  # of the tables go the whole way
 Columns = dict[str, np.ndarray]
 
 
@@ -65,22 +60,18 @@ def rated_table(answers: Columns, *, is_true: bool) -> pl.DataFrame:
     )
 
 
-def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """How often each bias is shown, and the mean of what is estimated for the planted one."""
-    found, mean, is_true = dict.fromkeys(KINDS, 0.0), 0.0, cell["reference errs"] == 0
-    for k in range(runs):
-        answers = graded_answers(cell, rng)
-        slopes = slopes_of(answers, is_true=is_true)
-        shown = {name: 0 not in slope.interval(0.95) for name, slope in slopes.items()}
-        if k < WHOLE:
-            trust = study_judges(read_tables(rated_table(answers, is_true=is_true)))
-            assert trust is not None
-            (study,) = (s for s in trust.judges if s.judge == "gpt-judge")
-            assert {bias.kind: is_shown(bias) for bias in study.biases} == shown
-        for name in KINDS:
-            found[name] += shown[name] / runs
-            mean += slopes[name].estimate * (name == cell["bias"]) / runs
-    return found | {"estimate": mean}
+def graded(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether each bias is shown, and what is estimated for the planted one."""
+    is_true, answers = cell["reference errs"] == 0, graded_answers(cell, rng)
+    slopes = slopes_of(answers, is_true=is_true)
+    shown = {name: 0 not in slope.interval(0.95) for name, slope in slopes.items()}
+    if rng.random() < WHOLE:
+        trust = study_judges(read_tables(rated_table(answers, is_true=is_true)))
+        assert trust is not None
+        (study,) = (s for s in trust.judges if s.judge == "gpt-judge")
+        assert {bias.kind: is_shown(bias) for bias in study.biases} == shown
+    estimate = slopes[cell["bias"]].estimate if cell["bias"] in slopes else 0.0
+    return {f"{name} %": shown[name] for name in KINDS} | {"estimate": estimate}
 
 
 def judged_pairs(habit: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -102,21 +93,17 @@ def pairs_table(orders: tuple[np.ndarray, np.ndarray]) -> pl.DataFrame:
     )
 
 
-def run_position(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """How often a habit of position is shown, and the mean of what is estimated."""
-    found = {"position": 0.0, "estimate": 0.0}
-    for k in range(runs):
-        orders = judged_pairs(cell["habit"], rng)
-        slope = position_bias(*orders)
-        shown = 0 not in slope.interval(0.95)
-        if k < WHOLE:
-            trust = study_judges(read_tables(pairs_table(orders), confirm=True))
-            assert trust is not None
-            assert trust.position is not None
-            assert is_shown(trust.position) == shown
-        found["position"] += shown / runs
-        found["estimate"] += slope.estimate / runs
-    return found
+def placed(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a habit of position is shown, and what is estimated."""
+    orders = judged_pairs(cell["habit"], rng)
+    slope = position_bias(*orders)
+    shown = 0 not in slope.interval(0.95)
+    if rng.random() < WHOLE:
+        trust = study_judges(read_tables(pairs_table(orders), confirm=True))
+        assert trust is not None
+        assert trust.position is not None
+        assert is_shown(trust.position) == shown
+    return {"position %": shown, "estimate": slope.estimate}
 
 
 def is_shown(bias: JudgeBias) -> bool:
@@ -124,16 +111,19 @@ def is_shown(bias: JudgeBias) -> bool:
     return bias.claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
 
 
+CELLS: list[Cell] = [{"habit": habit} for habit in (0.0, 0.05)]
+CELLS += [
+    {"bias": bias, "reference errs": errs, "longer": longer}
+    for errs in (0.0, 0.1)
+    for longer in (0.3, 0.0)
+    for bias in ("none", *KINDS)
+]
+
+
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One table of grades, or of pairs."""
+    return placed(cell, rng) if "habit" in cell else graded(cell, rng)
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--out", type=Path, default=Path("soak/judges_biases.txt"))
-    given = parser.parse_args()
-    cells = [
-        {"bias": bias, "reference errs": errs, "longer": longer}
-        for errs in (0.0, 0.1)
-        for longer in (0.3, 0.0)
-        for bias in ("none", *KINDS)
-    ]
-    jobs = [({"habit": habit}, run_position) for habit in (0.0, 0.05)] + [(cell, run) for cell in cells]
-    go_on(given.out, jobs, given.runs)
+    run_study(__file__, CELLS, trial, trials=2000)

@@ -1,20 +1,16 @@
-"""Coverage and width of a judge's mean that a few human labels correct.
-
-    python studies/judges_labels.py [--runs 2000] [--out soak/judges_labels.txt]
+"""Coverage and width of a judge's mean that a few human labels correct, and differences of two alike conditions.
 
 Worlds: severities of 0 to 4 with a noisy judge that overcalls; the same skewed (three in four answers harmless) and
 sparse (24 of 25); right and wrong at 20% and 5%; a judge that knows nothing; one that errs in 3%. Labels at random, or
 drawn by stratum (evenly over bands of the judge's score), or with a chance of its own for every answer. For each:
-coverage of the 95% interval of the mean, its width over that of the labels alone (Student's t, of rates Wilson's), how
-often each one-sided 95% limit of a requirement misses, and for two alike conditions how often the corrected
-difference is shown. A line of the file is a cell; those there are not run again.
+coverage of the 95% interval of the mean, its width and that of the labels alone (Student's t, of rates Wilson's), and
+how often each one-sided 95% limit of a requirement misses; for two alike conditions how often a difference is shown.
 """
 
-import argparse
-from pathlib import Path
+import functools
 
 import numpy as np
-from cells import Cell, go_on
+from driver import Cell, run_study
 from scipy.special import stdtrit
 
 from richter.stats import correct_by_labels, correction_difference, correction_interval, wilson
@@ -69,6 +65,7 @@ def labels(true: np.ndarray, judge: np.ndarray, n: int, design: str, rng: np.ran
     return seen, {"strata": strata}
 
 
+@functools.cache
 def truth_of(world: str) -> float:
     """The mean label of all such answers."""
     if world.endswith("%"):
@@ -76,70 +73,64 @@ def truth_of(world: str) -> float:
     return float(answers(world, 4_000_000, np.random.default_rng(1))[0].mean())
 
 
-def coverage(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+def coverage(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     """One condition's mean."""
+    n, size, mean = cell["labels"], cell["answers"], truth_of(cell["world"])
+    true, judge = answers(cell["world"], size, rng)
+    seen, design = labels(true, judge, n, cell["design"], rng)
+    one = correct_by_labels(seen, judge, **design, low=0.0, high=top(cell))
+    both, limits = correction_interval(one), correction_interval(one, level=0.9, side="exact")
+    plain = true[rng.choice(size, n, replace=False)]
+    alone = float(stdtrit(n - 1, 0.975)) * plain.std(ddof=1) / np.sqrt(n)
+    if cell["world"].endswith("%"):
+        alone = wilson(int(plain.sum()), n).half_width
+    return {
+        "cover %": mean in both, "low misses %": limits.low > mean, "high misses %": limits.high < mean,
+        "half-width": both.half_width, "half-width of labels alone": alone, "by parts %": one.pool is not None,
+    }  # fmt: skip
+
+
+def difference(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Two alike conditions on the same items, of which half have answers of their own."""
     n, size = cell["labels"], cell["answers"]
-    is_rate = cell["world"].endswith("%")
-    scale = {"low": 0.0, "high": 1.0 if is_rate else 4.0}
-    mean, found, width, own = truth_of(cell["world"]), np.zeros(3), [], []
-    rare = 0
-    for _ in range(runs):
-        true, judge = answers(cell["world"], size, rng)
-        seen, design = labels(true, judge, n, cell["design"], rng)
-        one = correct_by_labels(seen, judge, **design, **scale)
-        rare += one.pool is not None
-        both, limits = correction_interval(one), correction_interval(one, level=0.9, side="exact")
-        found += (mean in both, limits.low > mean, limits.high < mean)
-        width.append(both.half_width)
-        plain = true[rng.choice(size, n, replace=False)]
-        alone = float(stdtrit(n - 1, 0.975)) * plain.std(ddof=1) / np.sqrt(n)
-        own.append(wilson(int(plain.sum()), n).half_width if is_rate else alone)
-    shares = found / runs
-    return {"cover": shares[0], "low misses": shares[1], "high misses": shares[2],
-            "width": float(np.mean(width) / np.mean(own)), "by parts": rare / runs}  # fmt: skip
+    true, judge = answers(cell["world"], size, rng)
+    again = rng.random(size) < 0.5
+    fresh, other = answers(cell["world"], size, rng)
+    both = [(true, judge), (np.where(again, fresh, true), np.where(again, other, judge))]
+    picked, sides = rng.choice(size, n, replace=False), []
+    for k, (own, scores) in enumerate(both):
+        chosen = picked if k == 0 or cell["labelled"] == "same items" else rng.choice(size, n, replace=False)
+        seen = np.full(size, np.nan)
+        seen[chosen] = own[chosen]
+        sides.append(correct_by_labels(seen, scores, low=0.0, high=top(cell)))
+    span = correction_difference(*sides)
+    joined = np.hypot(*(correction_interval(side).half_width for side in sides))  # type: ignore[call-overload]
+    return {"shown %": 0 not in span, "half-width": span.half_width, "half-width by MOVER": joined}
 
 
-def difference(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Two alike conditions on the same items, of which some or all labelled items are shared."""
-    n, size, scale = cell["labels"], cell["answers"], {"low": 0.0, "high": 1.0 if cell["world"].endswith("%") else 4.0}
-    shown, width, apart = 0, [], []
-    for _ in range(runs):
-        true, judge = answers(cell["world"], size, rng)
-        again = rng.random(size) < 0.5  # half of the items have answers of their own
-        fresh, other = answers(cell["world"], size, rng)
-        both = [(true, judge), (np.where(again, fresh, true), np.where(again, other, judge))]
-        picked = rng.choice(size, n, replace=False)
-        sides = []
-        for k, (own, scores) in enumerate(both):
-            chosen = picked if k == 0 or cell["design"] == "same items" else rng.choice(size, n, replace=False)
-            seen = np.full(size, np.nan)
-            seen[chosen] = own[chosen]
-            sides.append(correct_by_labels(seen, scores, **scale))
-        span = correction_difference(*sides)
-        shown += 0 not in span
-        width.append(span.half_width)
-        apart.append(np.hypot(*(correction_interval(side).half_width for side in sides)))  # type: ignore[call-overload]
-    return {"false": shown / runs, "width over MOVER": float(np.mean(width) / np.mean(apart))}
+def top(cell: Cell) -> float:
+    """The largest label."""
+    return 1.0 if cell["world"].endswith("%") else 4.0
 
 
-def cells() -> list[tuple[Cell, object]]:
-    """Every cell of the campaign."""
-    jobs: list[tuple[Cell, object]] = []
-    for design in ("random", "stratum", "chance"):
-        for world in WORLDS:
-            for n, size in SIZES if design == "random" else SIZES[1:3]:
-                jobs.append(({"world": world, "design": design, "labels": n, "answers": size}, coverage))
-    for design in ("same items", "other items"):
-        for world in WORLDS:
-            for n, size in SIZES[1:3]:
-                jobs.append(({"difference": True, "world": world, "design": design, "labels": n, "answers": size},
-                             difference))  # fmt: skip
-    return jobs
+CELLS: list[Cell] = [
+    {"world": world, "design": design, "labels": n, "answers": size}
+    for design in ("random", "stratum", "chance")
+    for world in WORLDS
+    for n, size in (SIZES if design == "random" else SIZES[1:3])
+]
+CELLS += [
+    {"world": world, "labelled": which, "labels": n, "answers": size}
+    for which in ("same items", "other items")
+    for world in WORLDS
+    for n, size in SIZES[1:3]
+]
+
+
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One table."""
+    return coverage(cell, rng) if "design" in cell else difference(cell, rng)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--out", type=Path, default=Path("soak/judges_labels.txt"))
-    given = parser.parse_args()
-    go_on(given.out, cells(), given.runs)
+    run_study(__file__, CELLS, trial, trials=2000)

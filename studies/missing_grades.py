@@ -1,24 +1,18 @@
-"""Missing grades both ways: how often a claim or a gate is falsely met, and the power that this costs (D16).
+"""Missing grades both ways: how often a claim or a gate is falsely met, and the power that this costs.
 
 Two conditions, 1,500 questions, right or wrong, with a shared difficulty. A grade is lost as an absent row, as a row
 without a grade, or as a failed call, one in three each. Claims go through the checks, the estimators and `decide`; the
-gate is `run_gate`. "Ignoring" is the same with `--missing at-random`.
-
-Usage: python studies/missing_grades.py OUT.jsonl [repeats]   (again with the same OUT goes on where it stopped)
+gate is `run_gate`. "At random" is the same with `--missing at-random`.
 """
 
 import dataclasses
-import json
-import sys
-import zlib
-from collections import Counter
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from memory_tables import memory_tables
+from driver import Cell, run_study
 from scipy.special import ndtr, ndtri
 
+from helpers.memory_tables import memory_tables
 from richter.audit import margin_plan, page_questions, run_gate
 from richter.claims import decide
 from richter.evidence import MissingPolicy, Policy, evidence
@@ -114,35 +108,14 @@ def shown_side(world: World, tables: Dataset, missing: MissingPolicy) -> Literal
     return "better" if (claim.estimate or 0.0) > 0 else "worse"
 
 
-def world_row(name: str, repeats: int) -> dict[str, Any]:
-    """How often a world shows `new` better and worse, both ways and ignoring what is missing."""
-    world, rng = WORLDS[name], np.random.default_rng(zlib.crc32(name.encode()))
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether `new` is shown better and worse, both ways and ignoring what is missing."""
+    world = WORLDS[cell["world"]]
     ways: tuple[MissingPolicy, ...] = ("both-ways", "at-random")
-    counts: Counter[tuple[str, str]] = Counter()
-    for _ in range(repeats):
-        tables = draw_tables(world, rng)
-        counts.update((way, shown_side(world, tables, way)) for way in ways)
-    return {
-        "world": name, "repeats": repeats,
-        **{
-            f"{way} {side} %": round(100 * counts[way, side] / repeats, 2)
-            for way in ways
-            for side in ("better", "worse")
-        },
-    }  # fmt: skip
-
-
-def main() -> None:
-    """Write a line a world."""
-    out, repeats = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
-    done = {json.loads(line)["world"] for line in out.read_text().splitlines()} if out.exists() else set()
-    for name in WORLDS:
-        if name not in done:
-            found = world_row(name, repeats)
-            print(found, flush=True)
-            with out.open("a") as file:
-                file.write(json.dumps(found) + "\n")
+    tables = draw_tables(world, rng)
+    found = {way: shown_side(world, tables, way) for way in ways}
+    return {f"{way} {side} %": found[way] == side for way in ways for side in ("better", "worse")}
 
 
 if __name__ == "__main__":
-    main()
+    run_study(__file__, [{"world": name} for name in WORLDS], trial, trials=2000)

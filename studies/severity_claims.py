@@ -1,18 +1,14 @@
 """False claims and power of `discriminate`: without a law, by b behind its gate, and by the paper's rule.
 
 Studies of simulated models on simulated items; items differ in difficulty, so that models err on the same ones more
-often than chance. Prints, per scenario, the share of studies with a false claim of each kind, the mean number of pairs
-each rule calls different, and where models differ the power. Studies are kept in a file as they are done; started
-again, the study goes on with what is missing.
-
-    python studies/severity_claims.py [studies per scenario] [file] [scenario ...]
+often than chance. Per scenario the share of studies with a false claim, the mean number of pairs that each rule calls
+different, and where models differ the power.
 """
 
-import json
-import sys
-from pathlib import Path
+import math
 
 import numpy as np
+from driver import Cell, run_study
 from numpy.typing import NDArray
 
 from richter.records import Verdict
@@ -83,69 +79,36 @@ def simulate(laws: list[Law], n: int, rate: float, size: int, rng: np.random.Gen
     return out
 
 
-def study(name: str, number: int) -> dict[str, float]:
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """One study."""
+    name = cell["scenario"]
     laws, n, rate, size, primary = SCENARIOS[name]
-    rng = np.random.default_rng([17, list(SCENARIOS).index(name), number])
     data = simulate(laws, n, rate, size, rng)
     groups = None if size == 1 else np.arange(n) // size
     found = discriminate(data, groups=groups, primary=primary, n_resamples=400, rng=rng, mapper=map)
-    first = [c for c in found.claims if c.primary]
+    first, place = [c for c in found.claims if c.primary], {c: k for k, c in enumerate(data)}
     # with slopes as the primary measure every pair is false; otherwise pairs of the same law
-    place = {c: k for k, c in enumerate(data)}
-    same = [name.startswith(SAME_SLOPE) or laws[place[c.conditions[0]]] is laws[place[c.conditions[1]]] for c in first]
-    hit = [c.verdict is Verdict.VERIFIED for c in first]
-    counts = found.counts
+    same = np.array(
+        [name.startswith(SAME_SLOPE) or laws[place[c.conditions[0]]] is laws[place[c.conditions[1]]] for c in first]
+    )
+    hit = np.array([c.verdict is Verdict.VERIFIED for c in first])
     table = np.array([count_levels(x) for x in data.values()], dtype=np.float64)
     paper = fit_slopes(table, recipe=PAPER, n_resamples=400, rng=rng)
     i, j = np.triu_indices(len(laws), 1)
     apart = (paper.low[i] > paper.high[j]) | (paper.low[j] > paper.high[i])
     differ = np.array([laws[a] is not laws[b] for a, b in zip(i, j, strict=True)])
     return {
-        "paper's power": float(apart[differ].mean()) if differ.any() and not all(same) else float("nan"),
-        "paper's false": float(apart[~differ].any()) if (~differ).any() else float("nan"),
-        "false": float(any(h and s for h, s in zip(hit, same, strict=True))),
-        "power": float(np.mean([h for h, s in zip(hit, same, strict=True) if not s]))
-        if not all(same)
-        else float("nan"),
+        "any false %": (hit & same).any(),
+        "power %": hit[~same].mean() if not same.all() else math.nan,
         "pairs": len(first),
-        "shown": sum(hit),
-        "adequate": counts.adequate,
-        "matched": counts.matched,
-        "paper": counts.paper,
-        "paper, gap > 0.15": counts.paper_min_gap,
-        "screened by the mean": counts.screened["severity_given_error"],
+        "shown": hit.sum(),
+        "paper's rule, pairs": found.counts.paper,
+        "with its gap": found.counts.paper_min_gap,
+        "paper's power %": apart[differ].mean() if differ.any() and not same.all() else math.nan,
+        "paper's false %": apart[~differ].any() if (~differ).any() else math.nan,
+        "screened by the mean": found.counts.screened["severity_given_error"],
     }
 
 
-def main() -> None:
-    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    file = Path(sys.argv[2] if len(sys.argv) > 2 else "severity_claims.jsonl")
-    wanted = sys.argv[3:] or list(SCENARIOS)
-    done: dict[str, dict[int, dict[str, float]]] = {}
-    if file.exists():
-        for row in map(json.loads, file.read_text().splitlines()):
-            done.setdefault(row["scenario"], {})[row["number"]] = row["found"]
-    for name in wanted:
-        rows = done.setdefault(name, {})
-        for number in range(studies):
-            if number not in rows:
-                rows[number] = study(name, number)
-                with file.open("a") as out:
-                    out.write(json.dumps({"scenario": name, "number": number, "found": rows[number]}) + "\n")
-        kept = [rows[number] for number in range(studies)]
-        known = {key: [r[key] for r in kept if not np.isnan(r[key])] for key in kept[0]}
-        mean = {key: float(np.mean(values)) for key, values in known.items() if values}
-        low = mean["false"] - 2.33 * np.sqrt(mean["false"] * (1 - mean["false"]) / studies)
-        print(
-            f"{name}: {studies} studies; any false claim in {mean['false']:.3f} (lower 99% limit {low:.3f}); of "
-            f"{mean['pairs']:.0f} pairs {mean['shown']:.2f} shown; slopes adequate in {mean['adequate']:.1f} of "
-            f"{mean['matched']:.1f}; the paper's rule {mean['paper']:.1f}, with its gap "
-            f"{mean['paper, gap > 0.15']:.1f}; "
-            f"screened by the mean {mean['screened by the mean']:.1f}; "
-            + ", ".join(f"{key} {mean[key]:.3f}" for key in ("power", "paper's power", "paper's false") if key in mean),
-            flush=True,
-        )
-
-
 if __name__ == "__main__":
-    main()
+    run_study(__file__, [{"scenario": name} for name in SCENARIOS], trial, trials=1000)

@@ -1,23 +1,19 @@
 """How often a difference of the size that `severity` says it can detect is shown: 80% is promised.
 
-    python studies/severity_sizes.py [--runs 500]    again goes on where it stopped
-
-Each run draws two conditions whose errors are of one law and takes the size from their table; then two more of which
+Each trial draws two conditions whose errors are of one law and takes the size from their table; then two more of which
 the second's errors are that much more severe (the law with weights exp(t s)), and asks for the claim. Errors of hard
-questions are shared. Figures: docs/validation/intervals.md.
+questions are shared.
 """
 
-import argparse
-from pathlib import Path
+import math
 
 import numpy as np
-from cells import Cell, go_on, records
+from driver import Cell, run_study
 
 from richter.claims import METRICS, min_detectable_difference
 from richter.severity import severity_given_error
 from richter.stats import find_root
 
-OUT = Path(__file__).parents[1] / "soak" / "severity_sizes.txt"
 ALPHA = 0.05
 SHARED = 0.3  # of the questions whether both err is one event
 LAWS = {
@@ -26,6 +22,11 @@ LAWS = {
     "half steps": dict(zip(np.arange(0.5, 4.1, 0.5), (0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.04), strict=True)),
     "mostly slight": {1.0: 0.8, 2.0: 0.1, 3.0: 0.06, 4.0: 0.04},
 }
+CELLS = [
+    {"law": law, "questions": questions, "rate": rate}
+    for law in LAWS
+    for questions, rate in ((100, 0.15), (200, 0.13), (200, 0.26), (400, 0.25), (1000, 0.2))
+]
 
 
 def more_severe(level: np.ndarray, share: np.ndarray, by: float) -> np.ndarray | None:
@@ -51,31 +52,18 @@ def draw(cell: Cell, share: np.ndarray, rng: np.random.Generator) -> tuple[np.nd
     return first, second
 
 
-def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """The share of differences of the size said that are shown, in how many tables there was one, and its median."""
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether the table says a size, what it is, and whether a difference of that size is shown."""
     law = LAWS[cell["law"]]
     level, share = np.array([*law]), np.array([*law.values()])
-    shown, sizes = [], []
-    for _ in range(runs):
-        evidence = severity_given_error(*draw(cell, share, rng))
-        size = min_detectable_difference(evidence, METRICS["severity_given_error"], tail=ALPHA / 2)
-        moved = None if size is None else more_severe(level, share, size)
-        if moved is not None:
-            sizes.append(size)
-            again = severity_given_error(*draw(cell, moved, rng))
-            shown.append(again.interval(1 - ALPHA).low > 0)
-    return {"shown": float(np.mean(shown)), "tables": len(shown), "size": float(np.median(sizes))}
+    evidence = severity_given_error(*draw(cell, share, rng))
+    size = min_detectable_difference(evidence, METRICS["severity_given_error"], tail=ALPHA / 2)
+    moved = None if size is None else more_severe(level, share, size)
+    if size is None or moved is None:
+        return {"has size %": 0.0, "size": math.nan, "shown %": math.nan}
+    again = severity_given_error(*draw(cell, moved, rng))
+    return {"has size %": 1.0, "size": size, "shown %": again.interval(1 - ALPHA).low > 0}
 
-
-CELLS: list[Cell] = [
-    {"law": law, "questions": questions, "rate": rate}
-    for law in LAWS
-    for questions, rate in ((100, 0.15), (200, 0.13), (200, 0.26), (400, 0.25), (1000, 0.2))
-]
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=500)
-    go_on(OUT, [(cell, run) for cell in CELLS], parser.parse_args().runs)
-    for cell, found in records(OUT):
-        print(cell, found)
+    run_study(__file__, CELLS, trial, trials=500)

@@ -1,25 +1,21 @@
 """Whether `richter size` keeps its promise: the power of studies of the size that it says, in ten worlds.
 
-Usage: python studies/size_power.py [OUT.jsonl] [studies]   (again with the same OUT goes on where it stopped)
-
 Each world has a pilot of two alike conditions in a file, from which `richter size` says how many items show a true gap
 of the margin with 80% power. Then studies of that size with this gap are decided as `compare` decides them.
-OUT: soak/size_power.jsonl by default.
 """
 
+import functools
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from cells import go_on
 from click.testing import CliRunner
+from driver import Cell, run_study
 
-from richter.claims import METRICS, Metric, Outcomes, as_sample, difference_evidence, total_evidence
+from richter.claims import Metric, Outcomes, as_sample, difference_evidence, total_evidence
 from richter.cli._main import _root
 from richter.evidence import metric_of
 from richter.tables import read_tables
@@ -99,11 +95,12 @@ def write_pilot(folder: Path, kind: str, values: np.ndarray, more: dict[str, np.
     return path
 
 
-def run_world(cell: dict[str, Any], studies: int, rng: np.random.Generator) -> dict[str, float]:
-    """The size, and the share of studies of that size that show the gap, in its own direction."""
-    kind, world, gap = WORLDS[cell["world"]]
+@functools.cache
+def size_of(name: str) -> tuple[int, Metric]:
+    """The items that `richter size` asks for from a pilot, and the measure as it reads it."""
+    kind, world, gap = WORLDS[name]
     with tempfile.TemporaryDirectory() as folder:
-        path = write_pilot(Path(folder), kind, *world(rng, PILOT, 0.0))
+        path = write_pilot(Path(folder), kind, *world(np.random.default_rng(list(name.encode())), PILOT, 0.0))
         target = Path(folder) / "size.json"
         measure = {"correct": "accuracy", "score": "mean_score", "cost": "money"}[kind]
         result = CliRunner().invoke(
@@ -111,16 +108,17 @@ def run_world(cell: dict[str, Any], studies: int, rng: np.random.Generator) -> d
             catch_exceptions=False,
         )  # fmt: skip
         assert result.exit_code == 0, result.output
-        n = int(json.loads(target.read_text())["to_show_the_gap"])
-        metric: Metric = metric_of(read_tables(path), measure)
-    sides = [] if kind != "cost" else [1 / (1 + gap) - 1]  # a bill that is lower by the same factor
-    shown = []
-    for step in (gap, *sides):
-        seen = 0
-        for _ in range(studies):
-            seen += is_shown(*world(rng, n, step), metric, rises=step > 0)
-        shown.append(100 * seen / studies)
-    return {"items": n, "power": min(shown), "other direction": max(shown)}
+        return int(json.loads(target.read_text())["to_show_the_gap"]), metric_of(read_tables(path), measure)
+
+
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a study of that size shows the gap; of bills that are higher, and lower, by the same factor."""
+    kind, world, gap = WORLDS[cell["world"]]
+    n, metric = size_of(cell["world"])
+    found = {"items": n, "power %": is_shown(*world(rng, n, gap), metric, rises=True)}
+    if kind == "cost":
+        found["power of a lower bill %"] = is_shown(*world(rng, n, 1 / (1 + gap) - 1), metric, rises=False)
+    return found
 
 
 def is_shown(values: np.ndarray, more: dict[str, np.ndarray], metric: Metric, *, rises: bool) -> bool:
@@ -138,6 +136,4 @@ def is_shown(values: np.ndarray, more: dict[str, np.ndarray], metric: Metric, *,
 
 
 if __name__ == "__main__":
-    assert METRICS["money"].is_cost
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "soak/size_power.jsonl")
-    go_on(target, [({"world": name}, run_world) for name in WORLDS], int(sys.argv[2]) if len(sys.argv) > 2 else 2000)
+    run_study(__file__, [{"world": name} for name in WORLDS], trial, trials=2000)

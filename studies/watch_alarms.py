@@ -1,24 +1,16 @@
 """How often `richter watch` says "got worse" without a loss, and how soon with one.
 
-    python studies/watch_alarms.py [--runs 500]    again goes on where it stopped
-
-Whole series through `watch_series`, looked at after every entry. Figures: docs/validation/watching.md. Worlds without a
-loss: steady answers of the same items, and of items of their own; days that vary slowly (AR(1) of 0.9 a day, 2 points;
-0.97, 4 points); weekends that differ; another model that is equally good (8% of the items flip); judges that drift with
-50 canaries. With a loss: 7 good weeks, then 14 points worse; 60 good days, then 10 points worse; 40 good days, then a
-steady drift over 20 days that stays.
+Whole series through `watch_series`, looked at after every entry. Worlds without a loss: steady answers of the same
+items, and of items of their own; days that vary slowly (AR(1)); weekends that differ; another model that is equally
+good (8% of the items flip). With a loss: good weeks or days, then a jump; good days, then a steady drift over 20 days
+that stays.
 """
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-from cells import Cell, go_on, records
+from driver import Cell, run_study
 
 from richter.audit import Day, watch_series
-
-OUT = Path(__file__).parents[1] / "soak" / "watch_alarms.jsonl"
 
 
 def build_days(wrong: list[np.ndarray], *, step: int = 1, own: bool = False) -> list[Day]:
@@ -96,18 +88,14 @@ def drift(cell: Cell, rng: np.random.Generator) -> list[Day]:
 WORLDS = {"drift": drift, "steady": steady, "slow": slow, "weekends": weekends, "replaced": replaced, "jump": jump}
 
 
-def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Shares of series in which a change is detected, and told as worse or better; of jumps how soon."""
-    rows = []
-    for _ in range(runs):
-        report = watch_series("bot", WORLDS[cell["world"]](cell, rng))
-        lead = report.series[0]
-        told = lead.days.index(lead.alarm) + 1 if lead.alarm else 10**6
-        soon = lead.worse and cell.get("good", 0) < told <= cell.get("good", 0) + cell.get("within", 0)
-        rows.append((lead.detected is not None, lead.worse is True, lead.worse is False, bool(soon), report.exit_code))
-    detected, worse, better, soon, code = np.array(rows, dtype=float).T
-    found = {"detected": detected.mean(), "worse": worse.mean(), "better": better.mean(), "exit 4": (code == 4).mean()}
-    return found | ({"told in time": soon.mean()} if "good" in cell else {})
+def trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Whether a change is detected, and told as worse or better; of losses whether soon."""
+    lead = watch_series("bot", WORLDS[cell["world"]](cell, rng)).series[0]
+    found = {"detected %": lead.detected is not None, "worse %": lead.worse is True, "better %": lead.worse is False}
+    if "good" not in cell:
+        return found
+    told = lead.days.index(lead.alarm) + 1 if lead.alarm else 10**6
+    return found | {"told in time %": bool(lead.worse and cell["good"] < told <= cell["good"] + cell["within"])}
 
 
 CELLS: list[Cell] = [
@@ -129,8 +117,4 @@ CELLS: list[Cell] = [
 ]
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=500)
-    go_on(OUT, [(cell, run) for cell in CELLS], parser.parse_args().runs)
-    for cell, found in records(OUT):
-        print(cell, {k: round(v, 3) for k, v in found.items()})
+    run_study(__file__, CELLS, trial, trials=500)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.audit  # the study loads all before it forks
-STUDY = Path(__file__).parents[1] / "studies" / "mutants.py"
+STUDY = Path(__file__).parents[1] / "tools" / "mutants.py"
 SOURCE = STUDY.parents[1] / "src" / "richter"
 
 
 @pytest.fixture(scope="module")
 def study() -> Any:
-    spec = importlib.util.spec_from_file_location("mutants_study", STUDY)
+    spec = importlib.util.spec_from_file_location("mutants", STUDY)
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)

@@ -21,8 +21,7 @@ NAMES = {"richter": "Richter", "t_test": "t test", "lm_eval_z": "lm-eval stderr,
          "inspect_stderr": "Inspect stderr, z", "verification_tax": "verification tax",
          "errorquake": "ERRORQUAKE", "cje": "cje-eval",
          "multivon": "multivon-eval"}  # fmt: skip
-COLUMNS = ("worlds", "contestant", "tables", "false, %", "others false, %", "by the judge, %", "power, %", "cover, %",
-           "width", "refused, %", "crashed, %", "s")  # fmt: skip
+COLUMNS = ("worlds", "contestant", "tables", "false, %", "power, %", "cover, %", "refused, %")
 # why a world is open, as far as it was looked into
 REASONS: dict[str, str] = json.loads((HERE / "reasons.json").read_text(encoding="utf-8"))
 
@@ -106,7 +105,7 @@ def better_list(rows: list[Row], specs: list[Row]) -> str:
 
 
 def table(rows: list[Row], specs: list[Row]) -> str:
-    """All scores by family and contestant."""
+    """The scores by family and contestant, of those that had tables enough."""
     by = {spec["name"]: spec for spec in specs}
     ways = _ways(rows)
     lines = [
@@ -115,28 +114,21 @@ def table(rows: list[Row], specs: list[Row]) -> str:
     ]
     for family, title in TITLES.items():
         inside = [r for r in rows if family_of(by[r["world"]]) == family]
-        base = _widths([r for r in inside if r["contestant"] == score.OURS])
         for key in _order(inside):
             own = [r for r in inside if (r["contestant"], r["way"]) == key]
-            if all(r["same"] for r in own):
+            if all(r["same"] for r in own) or _sum(own, "n") < ENOUGH:
                 continue
             null = [r for r in own if score.is_null(by[r["world"]])]
             real = [r for r in own if not score.is_null(by[r["world"]])]
             false, n = _sum(null, "false"), _sum(null, "n")
-            shared = _widths(own)
-            ratios = [shared[w] / base[w] for w in shared if base.get(w)]
             worlds = _sum(own, "n")
             low, high = score.limits(false, n) if n else (0.0, 1.0)
             lines.append(
                 f"| {title} | {called(own[0], ways)} | {worlds:,.0f} "
                 f"| {_mark(null, f'{100 * false / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]') if n else '-'} "
-                f"| {_percent(_sum(own, 'others_false'), _sum(own, 'others'))} "
-                f"| {_percent(_sum(own, 'as_judged'), worlds) if _sum(own, 'as_judged') else '-'} "
                 f"| {_mean_percent(real, 'hits', 'n')}{_ahead(real)} "
                 f"| {_mean_percent(own, 'covered', 'intervals')} "
-                f"| {f'{sum(ratios) / len(ratios):.2f}' if ratios else '-'} "
-                f"| {_percent(_sum(own, 'refused'), worlds)} | {_percent(_sum(own, 'crashed'), worlds)} "
-                f"| {_sum(own, 'seconds') / len(own):.3f} |"
+                f"| {_percent(_sum(own, 'refused') + _sum(own, 'crashed'), worlds)} |"
             )
     return "\n".join(lines)
 
@@ -165,10 +157,6 @@ def _ways(rows: list[Row]) -> dict[str, int]:
     for r in rows:
         ways.setdefault(r["contestant"], set()).add(r["way"])
     return {name: len(found) for name, found in ways.items()}
-
-
-def _widths(rows: list[Row]) -> dict[str, float]:
-    return {r["world"]: r["width"] / r["intervals"] for r in rows if r["intervals"]}
 
 
 def _sum(rows: list[Row], key: str) -> float:
@@ -283,26 +271,6 @@ def contestants_table(everyone: dict[str, Row], rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def describe_states(ours: list[Row]) -> str:
-    """How many worlds Richter's figures are of which state of the package, and on how many tables."""
-    by: dict[str, list[Row]] = {}
-    for row in ours:
-        by.setdefault(" and ".join(row.get("states", ())), []).append(row)
-    said = [
-        f"{len(own)} of {len(ours)} worlds are of the package at {state} ({_from_to([r['n'] for r in own])} tables)"
-        for state, own in sorted(by.items())
-        if state
-    ]
-    if "" in by:
-        said.append(f"{len(by[''])} are of earlier states ({_from_to([r['n'] for r in by['']])} tables)")
-    again = [row["replayed"] for row in ours if "replayed" in row]
-    for state in sorted({one["state"] for one in again}):
-        own = [one for one in again if one["state"] == state]
-        same, tables = sum(not one["differ"] for one in own), _from_to([one["tables"] for one in own])
-        said.append(f"in {same} of {len(own)} worlds {state} makes the same claims on the first {tables} tables")
-    return "; ".join(said)
-
-
 def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
     """The whole page."""
     ours = [r for r in rows if r["contestant"] == score.OURS]
@@ -313,7 +281,6 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
         "worlds": len(specs),
         "ours": _from_to([r["n"] for r in ours]),
         "others": _from_to([r["n"] for r in others]),
-        "states": describe_states(ours),
         "open": open_list(rows, specs) or "None.",
         "better": better_list(rows, specs),
         "compared": f"{sum(r['shared'] >= ENOUGH for r in real)} of {len(real)}",

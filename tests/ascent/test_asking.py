@@ -140,7 +140,7 @@ def judged_search(folder, api, budget):
     style = ("--style", "chat", "--judge", f"{api.url}#judge", "--batch", "20", "--steps", "3")
     arguments = ("--model", api.model, "--kb", folder / "kb", "--budget", budget, *style)
     with pytest.raises(SystemExit) as stop:
-        main(["search", "run", *map(str, (folder / "run", *arguments))])
+        main(["search", *map(str, (folder / "run", *arguments))])
     assert stop.value.code == 0
     return read_search(folder / "run")
 

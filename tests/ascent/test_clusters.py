@@ -3,8 +3,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from simulated_search import simulate_search
 
+from helpers.simulated_search import simulate_search
 from helpers.trials import most_hits, n_trials
 from richter_audit.ascent import SearchSettings, distinguishing_terms, find_failing_groups
 from richter_audit.ascent._clusters import _choose_group, _neighbourhoods

@@ -129,6 +129,7 @@ def test_the_command_prints_patterns_with_their_counts(searched, tmp_path, capsy
     with FakeApi(reply=reply) as api:
         arguments = [
             "search",
+            "--only",
             "retest",
             "--kind",
             "explain",

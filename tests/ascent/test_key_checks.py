@@ -77,7 +77,7 @@ def searched(tmp_path):
             ]
         )
         arguments = ("--model", api.model, "--kb", tmp_path / "kb", "--budget", "80calls", "--phrasings", "1")
-        assert call("search", "run", tmp_path / "run", *arguments) == 0
+        assert call("search", tmp_path / "run", *arguments) == 0
         yield tmp_path, api
 
 
@@ -127,10 +127,10 @@ def test_a_reader_that_cannot_be_reached_is_named_and_the_others_count_by_hand(s
 
 def test_a_person_settles_keys_and_the_next_export_goes_by_it(searched):
     folder, _ = searched
-    assert call("search", "label", folder / "run") != 0  # nobody has read the keys
+    assert call("search", "--only", "label", folder / "run") != 0  # nobody has read the keys
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     before = read_items(folder / "set.jsonl")
-    assert call("search", "label", folder / "run", "--n", 100) == 0
+    assert call("search", "--only", "label", folder / "run", "--n", 100) == 0
     with open_ledger(Path(folder / "run") / "key-labels", mode="write") as ledger:
         items = ledger.items()
         assert {item.id.removeprefix("key-") for item in items} == {item.id.removeprefix("q") for item in before}
@@ -148,7 +148,7 @@ def test_a_key_that_nobody_read_is_not_drawn_for_labels_by_hand(searched):
     with open_ledger(Path(folder / "run") / "keys", mode="write") as ledger:
         note = ledger.note("key readings")
         ledger.set_note("key readings", {r: {k: v for k, v in own.items() if k != unread} for r, own in note.items()})
-    assert call("search", "label", folder / "run", "--n", 100) == 0
+    assert call("search", "--only", "label", folder / "run", "--n", 100) == 0
     with open_ledger(Path(folder / "run") / "key-labels") as ledger:
         assert {item.id.removeprefix("key-") for item in ledger.items()} == exported - {unread}
 
@@ -161,7 +161,7 @@ def test_a_dry_run_counts_the_tested_model_s_own_budget_by_hand(searched):
         (("--testee-budget", 30, "--budget", "20calls"), 20, [10, 20]),
         (("--testee-budget", 30, "--generator", api.model), 120, [15, 30]),  # 30 and three of the writer for each of 30
     ):
-        assert call("search", "run", folder / "new", *asked, *limits) == 0
+        assert call("search", folder / "new", *asked, *limits) == 0
         plan = json.loads((folder / "plan.json").read_text())["dry_run"]
         assert [plan["paragraphs_least"], plan["paragraphs_most"]] == paragraphs
         assert plan["calls_most"] == most
@@ -171,7 +171,7 @@ def test_a_search_whose_answers_state_confidences_has_a_page_by_hand(tmp_path):
     small_base(tmp_path / "kb", documents=3)
     with FakeApi(reply=lambda prompt: json.dumps({"answer": "A", "confidence": 0.8})) as api:
         limits = ("--kb", tmp_path / "kb", "--budget", "30calls")
-        assert call("search", "run", tmp_path / "run", "--model", api.model, *limits) == 0
+        assert call("search", tmp_path / "run", "--model", api.model, *limits) == 0
     assert call("report", tmp_path / "run", "-o", tmp_path / "page.html") == 0
     assert (tmp_path / "page.html").exists()
 

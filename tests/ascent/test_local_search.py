@@ -40,10 +40,10 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
     ]
     source = tmp_path / "capitals.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run("search", "base", source, "-o", tmp_path / "kb")
+    run("search", "--only", "base", source, "-o", tmp_path / "kb")
     options = ["--kb", tmp_path / "kb", "--budget", "80calls", "--questions", "1", "--phrasings", "1", "--batch", "4"]
     for style in ("cloze", "chat"):
-        run("search", "run", tmp_path / style, "--model", "smollm2", "--style", style, "--max-tokens", "12", *options)
+        run("search", tmp_path / style, "--model", "smollm2", "--style", style, "--max-tokens", "12", *options)
     found = {}
     for style in ("cloze", "chat"):
         run("search", "show", tmp_path / style, "--json", tmp_path / "show.json")
@@ -55,6 +55,7 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
         assert found[style]["spent"]["tokens"] > 0
     run(
         "search",
+        "--only",
         "retest",
         "--kind",
         "cross",
@@ -68,6 +69,6 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
     wrong = max(found, key=lambda style: found[style]["errors_found"])
     if found[wrong]["errors_found"]:  # a small model does not know the capital of Tuvalu, but it is not told to fail
         arguments = ["--kind", "context", "--budget", "8calls", "--json", tmp_path / "again.json"]
-        run("search", "retest", tmp_path / "again", tmp_path / wrong, *arguments)
+        run("search", "--only", "retest", tmp_path / "again", tmp_path / wrong, *arguments)
         again = json.loads((tmp_path / "again.json").read_text())
         assert again["n"] == found[wrong]["errors_found"]

@@ -52,7 +52,7 @@ def searched(tmp_path_factory):
     small_base(folder / "kb", questions=1)
     with FakeApi(reply=reply) as api:
         arguments = ("--model", api.model, "--kb", folder / "kb", "--budget", "400calls", "--phrasings", "2")
-        assert call("search", "run", folder / "run", *arguments) == 0
+        assert call("search", folder / "run", *arguments) == 0
         yield folder
 
 
@@ -88,7 +88,7 @@ def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searc
 @pytest.mark.parametrize("to", ["items", "promptfoo", "inspect", "pytest"])
 def test_each_form_holds_every_failing_question_by_hand(searched, tmp_path, to):
     out = tmp_path / ("set.json" if to in ("items", "promptfoo") else "set")
-    assert call("export", searched / "run", "--failing", "--to", to, "-o", out, "--again", 1) == 0
+    assert call("search", "export", searched / "run", "--to", to, "-o", out, "--again", 1) == 0
     wanted = {f"q{q.item.id}": q for q in failing_questions(searched / "run").questions}
     if to == "items":
         items = read_items(out)  # and can be read back
@@ -128,23 +128,23 @@ def test_what_wavers_is_asked_once_more_unless_told_and_the_cost_is_said_before(
 
     with FakeApi(reply=wavers) as api:
         arguments = ("--model", api.model, "--kb", tmp_path / "kb", "--budget", "400calls", "--phrasings", "2")
-        assert call("search", "run", tmp_path / "run", *arguments) == 0
+        assert call("search", tmp_path / "run", *arguments) == 0
         calls = len(api.bodies)
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
         assert len(api.bodies) == calls
         assert not (tmp_path / "set.jsonl").exists()
         as_is = read_items(tmp_path / "as-is.jsonl")
         assert {item.prompt.split()[1] for item in as_is} == {"D2", "D3"}
         capsys.readouterr()
-        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--price", "1,2") == 0
+        assert call("search", "export", tmp_path / "run", "-o", tmp_path / "set.jsonl", "--price", "1,2") == 0
         told = " ".join(capsys.readouterr().out.split())
         again = [body for body in api.bodies[calls:] if "Q0 D" in str(body)]
         assert len(again) == len(as_is)
         assert f"Asks {len(as_is)} failing questions again before they are written: {len(as_is)} calls" in told
         assert "at most $" in told
         api._key = "another"  # from now on the server refuses us: written as it is, and that is said
-        refused = ("export", tmp_path / "run", "--failing", "-o")
+        refused = ("search", "export", tmp_path / "run", "-o")
         assert call(*refused, tmp_path / "gone.jsonl") == 0
         told = " ".join(capsys.readouterr().out.split())
         assert "Not asked again: " in told
@@ -214,10 +214,20 @@ def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_t
         ledger.add_calls([Call(key=a.item, model="key", request="", answer=a) for a in answers])
         said = {"condition": "key", "rater": "ann", "kind": "human"}
         ledger.add_ratings(Rating(item=str(i), severity=2.0 * (i == 0), **said) for i in range(10))
-    again = ("search", "retest", tmp_path / "again", searched / "run", "--kind", "context", "--budget", "50calls")
+    again = (
+        "search",
+        "--only",
+        "retest",
+        tmp_path / "again",
+        searched / "run",
+        "--kind",
+        "context",
+        "--budget",
+        "50calls",
+    )
     for arguments in (
         ("search", "show", searched / "run"),
-        ("export", searched / "run", "--failing", "--again", 0, "-o", tmp_path / "set.jsonl"),
+        ("search", "export", searched / "run", "--again", 0, "-o", tmp_path / "set.jsonl"),
         (*again, "--limit", 5),
     ):
         assert call(*arguments) == 0
@@ -311,13 +321,23 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     """30 paragraphs of two questions: 30 replies of 1,500 tokens and 60 of 300 at $2 a million are $0.126."""
     small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
     arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
-    assert call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
+    assert call("search", "--only", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
     assert (plan["paragraphs"], plan["calls"]) == (30, 90)
     assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
     assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
     assert (
-        call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=1,2", "--limit", 10)
+        call(
+            "search",
+            "--only",
+            "questions",
+            tmp_path / "kb",
+            *arguments,
+            "--price",
+            "openai/gpt-4o-mini=1,2",
+            "--limit",
+            10,
+        )
         == 0
     )
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from simulated_search import simulate_search
 
+from helpers.simulated_search import simulate_search
 from richter_audit.ascent import SearchSettings
 from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._portfolio import leading_arm

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_search import simulate_search
 
+from helpers.simulated_search import simulate_search
 from helpers.trials import fewest_hits, most_hits, n_trials
 from richter_audit.ascent import SearchSettings, follow
 from richter_audit.ascent._error_field import Field

@@ -17,13 +17,13 @@ import pytest
 from scipy.stats import fisher_exact, genpareto, norm, sem
 from scipy.stats import t as student
 
+from helpers.locks import lock_at
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
 from helpers.small_run import scores
 from richter.audit import (
     SECTIONS,
     compare_tables,
-    lock_plan,
     measure_calibration,
     measure_run,
     new_plan,
@@ -360,17 +360,10 @@ def test_the_hash_seed_changes_nothing(run: Path, document: dict[str, Any]) -> N
 # ------------------------------------------------------------------ plans
 
 
-def _lock_at(plan: Path, at: str) -> None:
-    """Lock a plan as if at another time."""
-    lock_plan(plan)
-    lock = Path(f"{plan}.lock")
-    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"locked_at": at}))
-
-
 def _planned(run: Path, folder: Path, at: str) -> dict[str, Any]:
     path = folder / "plan.toml"
     path.write_text(new_plan("severity", {"require": ["severity>=3 below 200 per thousand"], "n_resamples": RESAMPLES}))
-    _lock_at(path, at)
+    lock_at(path, at)
     return measured(run, plan=path)
 
 
@@ -397,7 +390,7 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
         {"metric": "catastrophic_rate", "rule": "below", "limit": 0.001},
     ]
     path.write_text(new_plan("gate", {"candidate": "simulated 02", "require": rules}))
-    _lock_at(path, "2020-01-01T00:00:00+00:00")
+    lock_at(path, "2020-01-01T00:00:00+00:00")
     found = measured(run, plan=path, only=["floors"])
     assert found["signature"]["requirement"] == (
         "error rate of simulated 02 is below 90%; rate of severe errors of simulated 02 is below 0.1%"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import richter
+from helpers.locks import lock_at
 from richter.audit import PlanStatus, apply_gate_plan, check_plan, lock_plan, measure_run, new_plan, read_plan, run_gate
 from richter.audit import _plan_lock as lock_room
 from richter.cli import main
@@ -32,13 +33,6 @@ def grades(seed: int = 0, n: int = 60) -> pl.DataFrame:
 def write_plan(path: Path, **values: Any) -> Path:
     path.write_text(new_plan("gate", {"candidate": "new", "baseline": "old", "require": RULES} | values))
     return path
-
-
-def lock_at(plan: Path, at: str = LONG_AGO) -> None:
-    """Lock a plan as if at another time."""
-    lock_plan(plan)
-    lock = Path(f"{plan}.lock")
-    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"locked_at": at}))
 
 
 @pytest.fixture
@@ -195,7 +189,7 @@ def test_a_run_must_be_answered_after_the_lock(plan: Path, data: Path, tmp_path:
     found = gate(plan, answered)
     assert found["confirmatory"] is False
     assert "after the first answer came" in found["reasons"][0]
-    lock_at(plan)
+    lock_at(plan, LONG_AGO)
     found = gate(plan, answered)
     assert (found["confirmatory"], found["vouched"]) == (True, lock_room.VOUCHED_BY_RUN)
 
@@ -268,7 +262,7 @@ def test_a_run_is_read_as_its_plan_says_and_other_options_make_it_exploratory(da
     assert run("import", data, "-o", place) == 0
     for own in ({}, {"read": {"pass_at": 0.5}}):
         plan = write_plan(place / "plan.toml", **own)
-        lock_at(plan)
+        lock_at(plan, LONG_AGO)
         assert not measure_run(place, only=["floors"]).methods.exploratory
         found = measure_run(place, only=["floors"], options=ReadOptions(pass_at=0.75)).methods
         assert found.exploratory
@@ -369,7 +363,7 @@ def test_a_run_keeps_nothing_of_who_read_it(data: Path, tmp_path: Path) -> None:
     place = tmp_path / "run"
     assert run("import", data, "-o", place) == 0
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    for command in (["compare", place], ["run", place], ["report", place, "--json", tmp_path / "r.json"]):
+    for command in (["compare", place], ["view", place, "--list"], ["report", place, "--json", tmp_path / "r.json"]):
         assert run(*command) == 0
     after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {path.name for path in after} - {path.name for path in before} <= {"ledger.sqlite-shm", "ledger.sqlite-wal"}

@@ -30,7 +30,7 @@ def test_one_rater_on_different_items_is_welchs_test_against_scipy(rng: np.rando
 
 
 def test_leniency_of_raters_is_no_difference_recovers_truth(rng: np.random.Generator) -> None:
-    """Alike conditions, 90 to 10 against 10 to 90, ten points of leniency: 200 trials of `studies/judges_raters.py`."""
+    """Alike conditions, 90 to 10 against 10 to 90, ten points of leniency, 200 tables."""
     false = 0
     for _ in range(200):
         item = np.tile(np.arange(300), 2)

@@ -54,11 +54,11 @@ def test_ask_show_export(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixt
         assert richter(*args, "--draws", 2) == 0
         assert api.requests.total() == 36
     assert "price unknown" in capsys.readouterr().out
-    assert richter("run", run, "--json", "-") == 0
+    assert richter("view", run, "--json", "-") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["items"] == 9
     assert [c["answers"] for c in shown["conditions"].values()] == [18, 18]
-    assert richter("run", tmp_path, "--json", "-") == 0
+    assert richter("view", tmp_path, "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["answers"] == 36
     for name in ("a.parquet", "a.csv", "a.jsonl"):
         assert richter("export", run, "-o", tmp_path / name) == 0
@@ -209,7 +209,7 @@ def test_hostile_answers_are_inert(tmp_path: Path, bench: Path, capsys: pytest.C
     with FakeApi(reply=lambda prompt: "=cmd|'/c calc'!A1 \x1b[2J\u202e<script>") as api:
         assert richter("audit", "--only", "ask", run, "--bench", bench, "--model", api.model) == 0
     capsys.readouterr()
-    assert richter("run", run) == 0
+    assert richter("view", run, "--list") == 0
     shown = capsys.readouterr().out
     assert "\x1b[2J" not in shown
     assert "\\x1b[2J\\u202e" in shown
@@ -284,13 +284,13 @@ def test_what_may_have_been_billed_is_shown_and_settled(
         ]
         assert richter(*command, "--timeout", "0.2", "--budget", "0.9usd") == 1  # 0.77 dollars hold one attempt
     assert "is used up" in capsys.readouterr().err
-    assert richter("run", run, "--json", "-") == 0
+    assert richter("view", run, "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["unsettled"]["money_usd"] > 0.7
-    assert richter("run", run) == 0
+    assert richter("view", run, "--list") == 0
     assert "may have been billed up to $0.7" in capsys.readouterr().out
-    assert richter("run", run, "--billed", "0.1", "--json", "-") == 0
+    assert richter("export", run, "--billed", "0.1") == 0
     capsys.readouterr()
     assert run_used(run).money_usd == pytest.approx(0.1)
-    assert richter("run", run, "--billed", "0.1") == 0
+    assert richter("export", run, "--billed", "0.1") == 0
     assert "there is no call to settle" in capsys.readouterr().out
     assert run_used(run).money_usd == pytest.approx(0.1)

@@ -1,7 +1,6 @@
 """Help that teaches: commands by question, words by meaning, one source for all of them."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,6 @@ from helpers.spelling import command_of, options_of
 from richter.cli import main
 from richter.cli._main import COMMANDS
 from richter.words import GLOSSARY, explain
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(*args: str) -> int:
@@ -43,11 +40,6 @@ def test_words_are_found_however_written() -> None:
     assert explain("ece") == GLOSSARY["ECE"]
     assert explain("M MIN") == GLOSSARY["m_min"]
     assert explain("nothing of the kind") is None
-
-
-def test_the_page_of_words_is_the_glossary() -> None:
-    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
-    assert [f"| **{term}** | {text} |" for term, text in GLOSSARY.items()] == page.splitlines()[6:]
 
 
 STAGES = tuple(f"audit --only {stage}" for stage in ("ask", "judge", "draw"))

@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
         ("compare", "TABLE", "--by", "domain"),
         ("compare", "TABLE", "--on", "accuracy", "--md", "OUT.md"),
         ("TABLE",),
-        ("check", "TABLE"),
+        ("import", "TABLE", "--dry-run"),
         ("report", "TABLE", "-o", "OUT.html", "--md", "OUT.md", "--figures", "OUT"),
         ("calibration", "TABLE"),
         ("size", "calibration", "TABLE"),

@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("written", ["2pt", "2 pt", "2pts", "2pp", "2%", "2 points", "2 percentage points", "0.02"])
 def test_two_points_in_any_writing(capsys: pytest.CaptureFixture[str], written: str) -> None:
-    code, said = run(capsys, f"size gap --discordance 12% --margin '{written}'")
+    code, said = run(capsys, f"size --discordance 12% --margin '{written}'")
     assert code == 0, said
     assert "For 2 points you need about" in said
 
@@ -56,8 +56,8 @@ def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) ->
         "compare grades.csv --margin 150pt",
         "gate grades.csv --margin 2",
         "watch grades.csv --condition new --margin 5",
-        "size gap --margin 2 --discordance 0.1",
-        "size gap grades.csv old new --margin 2",
+        "size --margin 2 --discordance 0.1",
+        "size grades.csv old new --margin 2",
         "size error-rate --rate 2 --half-width 1pt",
     ],
 )
@@ -207,7 +207,7 @@ def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
     """Judges were asked, and paid, about empty answers to the question "old"; the page itself advised it."""
     (folder / "prompts.csv").write_text(GRADES.replace("item,condition", "item,variant"))
     assert run(capsys, "import prompts.csv -o RUN")[0] == 0
-    assert "old: grades alone" in run(capsys, "run show RUN")[1]  # and not the question "old", sixty times
+    assert "old: grades alone" in run(capsys, "view RUN --list")[1]  # and not the question "old", sixty times
     judges = "judge RUN --judges openai/gpt-4o-mini,openai/gpt-4o"
     for line in (f"{judges} --dry-run", "label RUN --sheet sheet.csv", "tail score RUN --scorer length -o scores.csv"):
         code, said = run(capsys, line)

@@ -2,13 +2,13 @@
 
 import copy
 import json
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
+from helpers.simulated import simulated_run
 from richter.audit import SECTIONS, measure_run
 from richter.cli._screen import LEAST, WIDTH, summarise
 from richter.records import Condition
@@ -16,16 +16,6 @@ from richter.store import open_ledger
 
 pytestmark = pytest.mark.xdist_group("screen")  # the documents are made once
 LINES = 40  # of a usual terminal
-_STUDY = Path(__file__).parents[2] / "studies" / "simulated_run.py"
-
-
-def _simulated() -> Any:
-    spec = spec_from_file_location("simulated_run", _STUDY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +24,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, A
     found = {}
     for count in (1, 2, 6, 21):
         folder = tmp_path_factory.mktemp("runs") / "simulated"
-        _simulated().build_run(folder, conditions=count, items=60, judged=20, drawn=8, draws=6)
+        simulated_run(folder, conditions=count, items=60, judged=20, drawn=8, draws=6)
         found[count] = measure_run(folder, n_resamples=100).to_dict()
     return found
 

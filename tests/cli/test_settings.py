@@ -102,16 +102,12 @@ def test_an_option_wins_over_the_settings(folder: Path) -> None:
     assert run(folder, *words, "--level", "0.99", settings="level = 0.9")["level"] == 0.99
 
 
-@pytest.mark.parametrize("settings", ['margin = "2pt"', "margin = 0.02", "[margin]\naccuracy = \"2pt\"",
-                                      "margin = \"2pt\"\nseverity_margin = 0.2"])  # fmt: skip
+@pytest.mark.parametrize("settings", ['margin = "2pt"', "margin = 0.02", '[margin]\naccuracy = "2pt"'])
 def test_a_margin_of_the_settings_works_with_every_command(settings: str, folder: Path) -> None:
     compared = run(folder, "compare", "results.csv", "old", "new", "--resamples", "100", settings=settings)
     assert compared["margins"]["accuracy"] == pytest.approx(0.02)  # type: ignore[index]
-    if "severity_margin" in settings:
-        assert compared["margins"]["mean_severity"] == pytest.approx(0.2)  # type: ignore[index]
-    else:
-        required = run(folder, "gate", "results.csv", "old", "new", settings=settings)["claims"]
-        assert [c["hypothesis"]["value"] for c in required] == pytest.approx([-0.02])  # type: ignore[attr-defined]
+    required = run(folder, "gate", "results.csv", "old", "new", settings=settings)["claims"]
+    assert [c["hypothesis"]["value"] for c in required] == pytest.approx([-0.02])  # type: ignore[attr-defined]
     sized = run(folder, "size", "results.csv", "old", "new", settings=settings)
     assert sized["margin"] == pytest.approx(0.02)
     watched = run(folder, "watch", "days", settings=settings)

@@ -54,9 +54,7 @@ def test_a_probe_makes_asks_scores_and_compares_its_copies(
 ) -> None:
     folder, server = asked
     words = (
-        "severity",
-        "score",
-        "--probe",
+        "audit",
         folder / "run",
         "--scorer",
         "length",
@@ -90,9 +88,7 @@ def test_copies_without_their_model_or_in_cloze_are_refused(
 ) -> None:
     folder, _ = asked
     words = (
-        "severity",
-        "score",
-        "--probe",
+        "audit",
         folder / "run",
         "--scorer",
         "length",
@@ -137,7 +133,7 @@ def test_two_scorers_in_one_command(tmp_path: Path, capsys: pytest.CaptureFixtur
     table, out = tmp_path / "answers.csv", tmp_path / "scores.csv"
     both = pl.DataFrame({"item": np.tile(np.arange(200), 2).astype(str), "condition": ["a"] * 200 + ["b"] * 200})
     both.with_columns(answer=pl.Series("x" * (k % 37 + 1) for k in range(400))).write_csv(table)
-    words = ("severity", "score", table, "--scorer", "toxicity", "--scorer", "length", "--test", "-o", out)
+    words = ("audit", table, "--scorer", "toxicity", "--scorer", "length", "--test", "-o", out)
     assert run(*words, "--weights", tmp_path / "words.json", "--json", tmp_path / "s.json") == 0
     assert "shown under 0 of 2 scorers" in capsys.readouterr().out
     found = json.loads((tmp_path / "s.json").read_text())["scorers"]

@@ -1,6 +1,5 @@
 """Studies are cut into tasks with seeds of their own: neither order, nor process, nor machine changes a number."""
 
-import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -10,14 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from errorquake_judges import hierarchical_bootstrap
 from errorquake_scores import Scores
 from helpers.ray_cluster import RayCluster
 from helpers.simulated import simulated_run
 from richter.audit import measure_run
-from richter.cli._main import _root
 from richter.engine import RayEngine, open_engine
 from richter.stats import Mapper, in_threads, run_tasks
 from richter.tail import TailPlan, compare_conditions
@@ -144,25 +141,6 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(
 ) -> None:
     engine = replace(engine, wanted=workers)
     assert {name: study(engine.map, run) for name, study in STUDIES.items()} == expected
-
-
-@pytest.mark.slow
-def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
-    assert engine.ray.is_initialized()  # a command uses the connection that is there
-    commands = [
-        f"severity tail {run / 'scores.csv'} --map score=nll --resamples 600",
-        f"severity {run / 'scores.csv'} --resamples 200",
-        f"calibration {run / 'draws'}",
-        f"report {run} --only severity,calibration",
-    ]
-    for command in commands:
-        found = [
-            CliRunner().invoke(_root, [*command.split(), "--json", "-", *options])
-            for options in ([], ["--engine", "ray", "--workers", "2"])
-        ]
-        assert [(f.exit_code, f.exception) for f in found] == [(0, None)] * 2, command
-        assert found[0].stdout == found[1].stdout, command
-        json.loads(found[0].stdout)
 
 
 @pytest.mark.slow

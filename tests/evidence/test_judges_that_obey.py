@@ -98,7 +98,6 @@ def test_references_that_no_answer_repeats_block_nothing() -> None:
     ],
 )
 def test_blocks_in_20_worlds(world: dict, least: int, most: int) -> None:
-    # a sample of studies/soak_judges_obey.py
     blocked = 0
     for seed in range(20):
         found = evidence(read(judged_world(np.random.default_rng(seed), **world)), ASKED).evidence

@@ -64,10 +64,6 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
     [
         (["size", "calibration", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
         (["size", "calibration", "--n", "1", "--error-rate", "0.99"], "least detectable excess error none"),
-        (
-            ["size", "calibration", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"],
-            "worth 300 independent ones",
-        ),
         (["size", "calibration", "--pipeline", "2,2", "--n", "1000000"], "L at most 5"),
         (["size", "calibration", "--pipeline", "2,inf"], "can't verify this pipeline end to end"),
         (["size", "calibration", "--preset", "all"], "1,250,000"),
@@ -85,9 +81,16 @@ def test_floors_in_words(capsys: pytest.CaptureFixture[str], args: list[str], wo
     assert words in " ".join(out.split())
 
 
-def test_published_scores_alone_exit_4_when_undecided(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "size", "published", "0.864", "0.868", "--n", "14042")[0] == 4
-    assert run(capsys, "size", "published", "0.7", "0.9", "--n", "500")[0] == 0
+def test_published_scores_exit_4_when_undecided_and_stand_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    close = board(tmp_path, "x,A,0.864,14042", "x,B,0.868,14042")
+    assert run(capsys, "size", "--published", close)[0] == 4
+    for more in (["--margin", "2pt"], ["--macro", "benchmark"], ["other.csv"]):
+        code, _, err = run(capsys, "size", *more, "--published", close)
+        assert (code, "--published takes --level and --json only" in err) == (2, True)
+    assert run(capsys, "size", "--published", board(tmp_path, "x,A,0.7,500", "x,B,0.9,500"))[0] == 0
+    assert "need data" in run(capsys, "size", "--accuracy", "0.8", "0.84", "--macro", "subject")[2]
 
 
 def board(folder: Path, *rows: str) -> str:
@@ -100,18 +103,18 @@ def test_shares_beside_percentages_are_refused(
     rows: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """0.864 was read as 0.864%, and a difference of 86 points was shown."""
-    code, _, err = run(capsys, "size", "published", board(tmp_path, *rows))
+    code, _, err = run(capsys, "size", "--published", board(tmp_path, *rows))
     assert (code, "shares beside percentages: 0.864 of A" in err) == (1, True)
 
 
 def test_every_benchmark_has_a_scale_of_its_own_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ("x,A,86.4%,500", "x,B,80,500", "y,A,0.9,500", "y,B,0.5,500")
-    row = json.loads(run(capsys, "size", "published", board(tmp_path, *rows), "--json", "-")[1])
+    row = json.loads(run(capsys, "size", "--published", board(tmp_path, *rows), "--json", "-")[1])
     assert [abs(c["estimate"]) for c in row["claims"]] == pytest.approx([0.064, 0.4])
 
 
 def test_a_score_that_is_no_number_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "size", "published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
+    code, _, err = run(capsys, "size", "--published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
     assert (code, "Traceback" in err, "a score or n that is a number" in err) == (1, False, True)
 
 
@@ -119,9 +122,6 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "size", "calibration", "--n", "100", "--error-rate", "16")
     assert code == 2
     assert "'16' is not below 100 points" in err
-    code, _, err = run(capsys, "size", "calibration", "--ece", "0.1")
-    assert code == 2
-    assert "tax_formulas" in err
 
 
 def test_compare_json_has_the_names_relied_on(

@@ -2,11 +2,12 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import size_power
+from driver import mean_figures
 from scipy.stats import nct
 from scipy.stats import t as student
 
@@ -14,11 +15,6 @@ from helpers.outcomes import outcomes
 from richter.claims import Asked, Question, Shares, as_sample, decide, difference_evidence, units_for
 from richter.cli import main
 from richter.records import Verdict
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-import size_power
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 
 
 def test_size_gap_from_a_pilot_says_what_is_cheaper(
@@ -55,7 +51,7 @@ def test_a_gap_is_settled_either_way_with_the_power_said_recovers_truth(
     rng: np.random.Generator, capsys: pytest.CaptureFixture[str], discordance: str, gap: float
 ) -> None:
     """`labels` by the verdict itself: equivalence where there is no gap, a difference where it is as large as that."""
-    n, d = size(capsys, "gap", "--margin", "5pt", "--discordance", discordance)["labels"], float(discordance)
+    n, d = size(capsys, "--margin", "5pt", "--discordance", discordance)["labels"], float(discordance)
     wanted = Verdict.VERIFIED if gap else Verdict.EQUIVALENT
     settled, studies = 0, 500
     for _ in range(studies):
@@ -98,7 +94,7 @@ def test_items_in_few_groups_are_sized_by_t_by_hand() -> None:
 
 
 def test_clusters_with_few_errors_count_once_as_in_a_gate_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("error-rate", "--below", "1%", "--cluster-size", "10", "--intraclass", "0.2")
+    words = ("--below", "1%", "--cluster-size", "10", "--intraclass", "0.2")
     assert size(capsys, *words)["labels"] == 2990  # 299 groups of 10; the design effect said 838 items
     six = size(capsys, *words, "--errors", "6")["labels"]
     assert six == pytest.approx(1182 * 2.8, rel=0.02)
@@ -117,7 +113,7 @@ def test_a_pair_is_sized_by_the_ratio_that_decides_it_whatever_others_cost(
         rows += [f"q{i},{'abc'[k]},1,{cost[i, k]}" for i in range(60) for k in range(number)]
         path = tmp_path / f"{number}.csv"
         path.write_text("\n".join(rows))
-        sizes.append(size(capsys, "gap", str(path), "a", "b", "--on", "money", "--margin", "10%")["labels"])
+        sizes.append(size(capsys, str(path), "a", "b", "--on", "money", "--margin", "10%")["labels"])
     assert sizes[0] == sizes[1]
 
 
@@ -139,7 +135,7 @@ def test_points_are_hundredths_of_the_scores_own_range(
 ) -> None:
     """Of 0 to 100 two points are 2.0; as 0.02 they asked for ten thousand times the questions."""
     path = scores(tmp_path / "s.csv", rng)
-    found = size(capsys, "gap", str(path), "old", "new", "--scale", "0:100", "--margin", margin)
+    found = size(capsys, str(path), "old", "new", "--scale", "0:100", "--margin", margin)
     assert found["margin"] == pytest.approx(2.0)
     assert found["measure"] == "mean_score"
     assert found["labels"] == pytest.approx(200 * (2.8016 / 2.0) ** 2, rel=0.25)  # a variance of 2 x 10^2
@@ -150,22 +146,22 @@ def test_groups_and_missing_grades_count_in_a_size(
     tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("old", "new", "--scale", "0:100", "--margin", "2pt")
-    alone = size(capsys, "gap", str(scores(tmp_path / "a.csv", np.random.default_rng(1))), *words)
+    alone = size(capsys, str(scores(tmp_path / "a.csv", np.random.default_rng(1))), *words)
     level, rows = np.random.default_rng(1).normal(0, 8, 20), ["item,condition,score,group"]
     noise = rng.normal(0, 7, (200, 2))
     for k, name in enumerate(("old", "new")):
         rows += [f"q{i},{name},{50 + k * level[i // 10] + noise[i, k]:.1f},g{i // 10}" for i in range(200)]
     (tmp_path / "g.csv").write_text("\n".join(rows))
-    grouped = size(capsys, "gap", str(tmp_path / "g.csv"), *words)
+    grouped = size(capsys, str(tmp_path / "g.csv"), *words)
     (tmp_path / "i.csv").write_text("\n".join(row.rpartition(",")[0] for row in rows))
-    assert grouped["labels"] > 2 * size(capsys, "gap", str(tmp_path / "i.csv"), *words)["labels"]
+    assert grouped["labels"] > 2 * size(capsys, str(tmp_path / "i.csv"), *words)["labels"]
     lines = scores(tmp_path / "m.csv", np.random.default_rng(1)).read_text().splitlines()
     lost = [line.rsplit(",", 1)[0] + "," if k % 19 == 5 else line for k, line in enumerate(lines)]
     (tmp_path / "m.csv").write_text("\n".join(lost))
-    missing = size(capsys, "gap", str(tmp_path / "m.csv"), *words)
+    missing = size(capsys, str(tmp_path / "m.csv"), *words)
     assert missing["labels"] > 1.5 * alone["labels"]  # they may be worth 0
     assert any("lacks" in note for note in missing["notes"])  # type: ignore[attr-defined]
-    at_random = size(capsys, "gap", str(tmp_path / "m.csv"), *words, "--missing", "at-random")
+    at_random = size(capsys, str(tmp_path / "m.csv"), *words, "--missing", "at-random")
     assert at_random["labels"] == pytest.approx(alone["labels"], rel=0.15)  # the same but for 21 of 400 answers
 
 
@@ -185,7 +181,6 @@ def test_a_blocked_pair_is_not_sized(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("world", ["money, spreads 0.7 and 0.7", "scores in uneven groups"])
 def test_a_size_from_a_pilot_has_the_power_said_recovers_truth(world: str) -> None:
     """A seeded sample of `studies/size_power.py`: 200 studies of the size that the command says."""
-    row = size_power.run_world({"world": world}, 200, np.random.default_rng([ord(c) for c in world]))
+    power = mean_figures({"world": world}, size_power.trial, 200)["power %"]
     off = 3 * math.sqrt(0.8 * 0.2 / 200)
-    assert row["power"] / 100 > 0.77 - off
-    assert row["power"] / 100 < 0.83 + off
+    assert 0.77 - off < power < 0.83 + off

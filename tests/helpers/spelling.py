@@ -18,9 +18,9 @@ def command_of(words: list[str]) -> tuple[str, click.Command] | None:
     command = _root.get_command(click.Context(_root), name) if name in COMMANDS else None
     if command is None:
         return None
-    stages = getattr(command, "stages", {})
-    if "--only" in words[:-1] and (stage := words[words.index("--only") + 1]) in stages:
-        name, command = f"{name} --only {stage}", stages[stage]
+    stage = command.stage_of(words)[0] if hasattr(command, "stage_of") else None
+    if stage is not None:
+        name, command = f"{name} --only {stage}", command.stages[stage]  # type: ignore[attr-defined]
     if isinstance(command, DataCommand):
         command.complete()
     return name, command

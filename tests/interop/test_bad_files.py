@@ -1,6 +1,6 @@
 """Foreign files are never trusted: broken, huge or hostile ones give a clear error or what can be read with counts.
 
-`studies/soak_files.py` breaks 3,000 files of every kind; here are some of them.
+`python tests/soak files` breaks 3,000 files of every kind; here are some of them.
 """
 
 import random

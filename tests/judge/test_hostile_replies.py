@@ -22,7 +22,7 @@ GAZETTEER = Path(__file__).parent / "golden.gazetteer.json.gz"
 
 def test_hostile_replies_raise_nothing_and_take_no_time() -> None:
     judge = RuleJudge(read_gazetteer(GAZETTEER))
-    for seed in range(8):  # studies/soak_replies.py goes on
+    for seed in range(8):  # `python tests/soak replies` goes on
         began = time.process_time()
         read_everywhere(hostile_reply(seed), judge)
         assert time.process_time() - began < 5, seed

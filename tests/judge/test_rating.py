@@ -209,18 +209,18 @@ def test_requests_from_elsewhere_are_refused(run: Path, headers: dict[str, str])
     serve(run, act)
 
 
-def test_a_database_that_is_lost_while_rating_holds_up_nobody_else(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_slow_while_rating_holds_up_nobody_else(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, answers = threading.Event(), threading.Event()
 
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
         kept = page.ledger.add_ratings
 
-        def lost(ratings: list[Rating]) -> None:
+        def slow(ratings: list[Rating]) -> None:
             reached.set()
             assert answers.wait(20)
             kept(ratings)
 
-        monkeypatch.setattr(type(page.ledger), "add_ratings", lambda _, ratings: lost(ratings))
+        monkeypatch.setattr(type(page.ledger), "add_ratings", lambda _, ratings: slow(ratings))
         async with client.get(f"{base}/?token={page.guard.token}") as reply:
             assert reply.status == 200
         async with client.get(f"{base}/api/next") as reply:

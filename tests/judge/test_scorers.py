@@ -76,7 +76,7 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
     ]
     path, out = tmp_path / "a.csv", tmp_path / "s.csv"
     pl.DataFrame(rows, schema=["item", "condition", "prompt", "answer"], orient="row").write_csv(path)
-    assert run("severity", "score", str(path), "--scorer", "nll", "-o", str(out)) == 0
+    assert run("audit", str(path), "--scorer", "nll", "-o", str(out)) == 0
     scores = {(r["item"], r["condition"]): r["nll"] for r in pl.read_csv(out).to_dicts()}
     assert scores[1, "plain"] < 2 < 5 < scores[1, "odd"]
     assert scores[2, "odd"] is None  # an empty answer has no likelihood

@@ -61,7 +61,7 @@ def test_a_base_is_not_continued_with_another_model(tiny_model: Path, tmp_path: 
     source = tmp_path / "notes"
     source.mkdir()
     (source / "a.txt").write_text("One fact stands here.\n\nAnother stands there.")
-    arguments = ["search", "base", str(source), "-o", str(tmp_path / "kb")]
+    arguments = ["search", "--only", "base", str(source), "-o", str(tmp_path / "kb")]
     with pytest.raises(SystemExit) as stop:
         main([*arguments, "--embedding", str(tiny_model)])
     assert stop.value.code == 0

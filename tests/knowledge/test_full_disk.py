@@ -62,7 +62,7 @@ import resource, signal, sys
 from richter.cli import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
-main(["search", "base", sys.argv[1], "-o", sys.argv[2]])
+main(["search", "--only", "base", sys.argv[1], "-o", sys.argv[2]])
 """
 
 
@@ -81,6 +81,6 @@ def test_a_base_that_can_no_longer_be_written_goes_on_later(tmp_path: Path):
     assert "Traceback" not in found.stderr
     for folder in ("kb", "other"):
         with pytest.raises(SystemExit) as stop:
-            main(["search", "base", str(notes), "-o", str(tmp_path / folder)])
+            main(["search", "--only", "base", str(notes), "-o", str(tmp_path / folder)])
         assert stop.value.code == 0
     assert files(tmp_path / "kb") == files(tmp_path / "other")

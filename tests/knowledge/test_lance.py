@@ -264,15 +264,15 @@ def test_index_add_and_show_commands(tmp_path, capsys):
     (tmp_path / "a.jsonl").write_text("\n".join(lines[:400]))
     (tmp_path / "b.jsonl").write_text("\n".join(lines[300:]))
     base = tmp_path / "kb"
-    assert call("search", "base", tmp_path / "a.jsonl", "-o", base) == 0
-    assert call("search", "index", base, "--at", "ftp://somewhere") == 1
-    assert call("search", "index", base) == 0
+    assert call("search", "--only", "base", tmp_path / "a.jsonl", "-o", base) == 0
+    assert call("search", "--only", "index", base, "--at", "ftp://somewhere") == 1
+    assert call("search", "--only", "index", base) == 0
     text = capsys.readouterr().out
     assert "of the exact 50 nearest" in text
     assert "400 vectors in 20 partitions" in text
-    assert call("search", "base", base, tmp_path / "b.jsonl") == 0
+    assert call("search", "--only", "base", base, tmp_path / "b.jsonl") == 0
     assert "Added 200 paragraphs." in capsys.readouterr().out
-    assert call("search", "base", base, "--json", "-") == 0
+    assert call("search", "--only", "base", base, "--json", "-") == 0
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert (found["paragraphs"], found["added"], found["index"]["rows"]) == (600, ["b.jsonl"], 600)

@@ -50,7 +50,7 @@ ANSWERED = {
 SAID = {
     "thinks to the limit": (
         always(reply(None, finish="length", reasoning_content="so long")),
-        "2 cut off at the most tokens (--most-tokens)",
+        "2 cut off at the most tokens",
         0,
     ),
     "tool calls": (always(reply(None, tool_calls=[{"id": "1"}])), "switch tools off at the server", 1),

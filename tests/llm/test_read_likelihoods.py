@@ -93,7 +93,7 @@ def test_the_command_scores_raw_answers_within_its_budget(tmp_path: Path, capsys
         ask_run(tmp_path / "run", items, name_conditions([api.model], decoding=Decoding(max_tokens=4), style="raw"))
         assert [set(b) & {"messages", "prompt"} for b in api.bodies] == [{"prompt"}] * 6
         assert {b["prompt"] for b in api.bodies} == {item.prompt for item in items}
-        words = ["severity", "score", str(tmp_path / "run"), "--scorer", "nll", "--model", api.model]
+        words = ["audit", str(tmp_path / "run"), "--scorer", "nll", "--model", api.model]
         out = tmp_path / "s.csv"
         with pytest.raises(SystemExit) as stop:
             main([*words, "-o", str(out), "--budget", "3calls"])

@@ -81,10 +81,10 @@ def test_watch_follows_it_and_divides_the_level_by_it(package: Path, data: Path)
 
 
 def test_size_reads_its_margin_on_its_scale(package: Path, data: Path) -> None:
-    two = document(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "2pt")
+    two = document(package, data, "size", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "2pt")
     assert two["margin"] == pytest.approx(0.2)
     assert two["measure"] == "helpfulness"
-    bare = document(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "0.2")
+    bare = document(package, data, "size", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "0.2")
     assert two["labels"] == bare["labels"] > 100
 
 

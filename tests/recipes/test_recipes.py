@@ -180,6 +180,6 @@ def test_a_command_is_two_files_and_two_lines(package: Path, grades: Path) -> No
     row = '    "count": ("._count_commands:count", "How many questions a file has."),\n'
     insert(cli / "_main.py", row, before='    "compare": (')
     text = (cli / "_main.py").read_text()
-    (cli / "_main.py").write_text(text.replace('("run", ', '("count", "run", '))
+    (cli / "_main.py").write_text(text.replace('("verify", "export"', '("count", "verify", "export"'))
     assert call(package, grades, "count", "grades.csv").stdout.split() == ["201"]
     assert "How many questions a file has." in call(package, grades, "help").stdout

@@ -116,8 +116,23 @@ def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
     }
 
 
+def wrong_at(rate: float) -> dict[str, Any]:
+    """A condition's figures by an error rate."""
+    wrong = {"estimate": rate, "interval": interval(rate), "n": 40}
+    right = {"estimate": 1 - rate, "interval": interval(1 - rate), "n": 40, "better": "higher"}
+    return {"how_often": wrong, "measures": {"accuracy": right, "catastrophic_rate": BADLY}}
+
+
+BADLY = {
+    "estimate": 0.1,
+    "interval": interval(0.1),
+    "n": 40,
+    "what": "rate of severity >= 3",
+    "mean": {"estimate": 1.2, "interval": None, "n": 240, "what": "mean severity"},
+}
+
+
 def _condition(name: str, k: int) -> dict[str, Any]:
-    rate = 0.3 + 0.02 * (k % 9)
     return {
         "name": name,
         "model": "simulated",
@@ -126,14 +141,8 @@ def _condition(name: str, k: int) -> dict[str, Any]:
         "failed": 0,
         "refused": 1,
         "simulated": True,
-        "how_often": {"estimate": rate, "interval": interval(rate), "n": 40},
-        "how_badly": {
-            "estimate": 0.1,
-            "interval": interval(0.1),
-            "n": 40,
-            "what": "rate of severity >= 3",
-            "mean": {"estimate": 1.2, "interval": None, "n": 240, "what": "mean severity"},
-        },
+        **wrong_at(0.3 + 0.02 * (k % 9)),
+        "how_badly": BADLY,
         "knows": None if k else {"estimate": 0.11, "interval": interval(0.11), "n": 40, "what": "ECE, debiased"},
         "where": [{"group": "cities", "kind": "domain", "error_rate": 0.5, "interval": interval(0.5), "n": 20}],
     }

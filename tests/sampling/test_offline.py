@@ -6,8 +6,6 @@ import pytest
 
 pytest.importorskip("wordllama")
 
-from sampling_threshold import choose_threshold
-
 from richter.texts import (
     REFUSAL,
     THRESHOLD,
@@ -143,6 +141,7 @@ def test_nq_open_verdicts_are_met(shared_data: Path) -> None:
     quality = pair_quality([tree.cut(THRESHOLD) for tree in trees], pairs)
     assert quality.f1 >= 0.9 > quality.all_same_f1
     for half in (0, 1):  # a threshold chosen on one half of the questions is judged on the other
-        chosen, _ = choose_threshold(trees, [p for p in pairs if p[0] % 2 == half])
-        held_out = pair_quality([tree.cut(chosen) for tree in trees], [p for p in pairs if p[0] % 2 != half])
-        assert held_out.f1 >= 0.9
+        own, others = ([p for p in pairs if (p[0] % 2 == half) is is_own] for is_own in (True, False))
+        found = {at: pair_quality([tree.cut(at) for tree in trees], own).f1 for at in np.arange(0.1, 0.7, 0.025)}
+        chosen = max(found, key=found.__getitem__)
+        assert pair_quality([tree.cut(chosen) for tree in trees], others).f1 >= 0.9

@@ -124,7 +124,7 @@ def test_every_reader_of_a_run_says_that_its_end_is_lost(
     assert any(lost in note for note in read_tables("run1").notes)
     for words in (
         ["compare", "run1"], ["gate", "run1", "old", "new", "--margin", "5pt"], ["report", "run1", "-o", "page.html"],
-        ["run", "run1"], ["export", "run1", "-o", "answers.csv"], ["verify", "run1"],
+        ["view", "run1", "--list"], ["export", "run1", "-o", "answers.csv"], ["verify", "run1"],
     ):  # fmt: skip
         code, out = said_by(capsys, *words)
         assert lost in out, words

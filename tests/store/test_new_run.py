@@ -81,7 +81,7 @@ def test_a_sound_run_on_a_full_disk_is_read_and_never_called_damaged(tmp_path: P
     with new_run(run) as ledger:
         ledger.set_note("x", {})
     (tmp_path / "table.csv").write_text("item,condition,correct\n1,a,1\n1,b,0\n")
-    words = [["run", run], ["import", str(tmp_path / "table.csv"), "-o", new], ["run", run]]
+    words = [["view", run, "--list"], ["import", str(tmp_path / "table.csv"), "-o", new], ["view", run, "--list"]]
     call = [sys.executable, "-c", FULL, json.dumps(words)]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     said = subprocess.run(call, capture_output=True, check=True, text=True, env=environment).stderr.splitlines()

@@ -236,7 +236,7 @@ def test_groupings_of_several_files_are_judged_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("groups", "n"), [(("p", "p", "r", "r"), 2), (("p",) * 4, 1), (("p", "", "p", ""), 2)])
 def test_the_groups_of_a_runs_items_are_read(tmp_path: Path, groups: tuple[str, ...], n: int) -> None:
     items = [Item(id=f"q{k}", prompt=f"{k}?", reference="r", domain="d", group=g) for k, g in enumerate(groups)]
-    with open_ledger(tmp_path / "run", mode="write", alone=True) as ledger:
+    with open_ledger(tmp_path / "run", mode="write") as ledger:
         # one that nobody was asked groups nothing
         ledger.add_items([*items, Item(id="z", prompt="z?", reference="r", domain="d", group="z")])
         ledger.add_conditions([Condition(name="old", model="m")])

@@ -102,7 +102,7 @@ def test_named_files_are_conditions_in_the_order_given(tmp_path: Path) -> None:
 
 
 def run_of(folder: Path, ratings: list[Rating]) -> Path:
-    with open_ledger(folder, mode="write", alone=True) as ledger:
+    with open_ledger(folder, mode="write") as ledger:
         ledger.add_items([Item(id=i, prompt=f"{i}?", reference="r", domain="d") for i in ("q1", "q2")])
         ledger.add_conditions([Condition(name=c, model="m") for c in ("old", "new")])
         ledger.add_calls([

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.shapes import SHAPES, fault, write
 
-# chosen before they were read; `studies/soak_shapes.py` reads thousands
+# chosen before they were read; `python tests/soak shapes` reads thousands
 SEEDS = [*range(70_000, 70_000 + 2 * len(SHAPES))]
 
 

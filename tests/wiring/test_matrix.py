@@ -189,7 +189,7 @@ class Surfaces:
             yield from self.shown("severity", [self.path, *options], ["json"], **more)
             target = self.folder / "tail.json"
             _, fault = self.invoke(
-                "tail", "test", self.path, "--q", 0.5, "--n-resamples", 200, *fact.options, "--json", target
+                "severity", "tail", self.path, "--q", 0.5, "--resamples", 200, *fact.options, "--json", target
             )
             blocked = [] if fault else [c["blocked_by"] for c in claims_in(json.loads(target.read_text()))]
             block = fact.block or fact.tail_block
@@ -226,7 +226,7 @@ class Surfaces:
         names = fact.names or self.tables.conditions
         target = self.folder / "size.json"
         given = ("--margin", "2pt")
-        output, fault = self.invoke("size", "gap", self.path, *names, *fact.options, *given, "--json", target)
+        output, fault = self.invoke("size", self.path, *names, *fact.options, *given, "--json", target)
         if fact.block:
             reason = self.reference.of(self.reference.primary)[0].reason
             yield (

@@ -2,7 +2,6 @@
 
 import ast
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 import richter
+from helpers.memory_tables import memory_tables
 from richter.audit import apply_gate_plan, compare_tables, new_plan, weigh_scores
 from richter.cli._main import _root
 from richter.evidence import MISSING, Policy
 from richter.floors import decide_claim, parse_claim
 from richter.records import Claim, Verdict
 from richter.tables import Dataset
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-from memory_tables import memory_tables
 
 NAMES = ("base", "one", "two", "three")
 

@@ -1,22 +1,18 @@
 """Losing rows of a condition never makes its gate pass: absent, without a grade, or as failed calls."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.memory_tables import memory_tables
 from richter.audit import margin_plan, run_gate
 from richter.audit._plan import make_plan
 from richter.errors import InputError
 from richter.evidence import Policy
 from richter.records import Verdict
 from richter.tables import Dataset
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-from memory_tables import memory_tables
 
 NAMES = ("old", "new")
 SHARED = Policy(missing="shared")

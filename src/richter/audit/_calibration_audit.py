@@ -38,7 +38,6 @@ def measure_calibration(
     binning: Any = "width",
     level: float = DEFAULT_LEVEL,
     splits: int | None = None,
-    precision: float = 0.02,
     target: float = 0.05,
     by: str | None = None,
     refusals: Literal["keep", "leave-out"] = "keep",
@@ -49,7 +48,7 @@ def measure_calibration(
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
 
-    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for, `target` the share of errors
+    A table may be a file or a frame. `target` is the share of errors
     allowed to answers given alone, `by` a column to show figures by, `refusals` whether questions that were declined
     count as wrong answers (as the paper has it) or are left out. `stated`: also of repeated draws each answer's own
     confidence is looked at, not how often they agree. `policy` says what missing grades mean.
@@ -73,7 +72,7 @@ def measure_calibration(
     if refusals not in ("keep", "leave-out"):
         raise InputError(f"refusals={refusals!r} is not known.", remedy="Use 'keep' or 'leave-out'.")
     settings = {
-        "bins": bins, "binning": binning, "level": level, "splits": splits, "precision": precision, "target": target,
+        "bins": bins, "binning": binning, "level": level, "splits": splits, "target": target,
         "by": by, "refusals": refusals,
     }  # fmt: skip
     tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]

@@ -20,6 +20,7 @@ from richter.stats import Bools, Floats
 from richter.texts import GroupingQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 COMPARED = 200  # questions on which other groupings are compared with the given one
+PRECISION = 0.02  # to which the advised number of draws makes mean confidence known
 
 
 ALONE = "every question has one draw, and one answer always agrees with itself: draw two or more, or state a confidence"
@@ -296,7 +297,7 @@ def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: Options) -> cal.D
     if "money_usd" in part.columns and part["money_usd"].null_count() == 0:
         price = float(part["money_usd"].cast(pl.Float64).to_numpy().mean())
     with contextlib.suppress(TooFewErrors):
-        return cal.draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
+        return cal.draws_needed(pool, precision=PRECISION, rng=options.rng, usd_per_draw=price)
     return None
 
 

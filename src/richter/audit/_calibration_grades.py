@@ -31,7 +31,6 @@ class Options:
     binning: Any
     level: float
     splits: int | None
-    precision: float
     target: float
     by: str | None
     refusals: str

@@ -478,10 +478,14 @@ def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iter
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:
     """Of two conditions with draws or groups: which of these the noise comes from, and what to add next."""
-    pairs = {
-        c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
-    }
-    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean" or dataset.has_raters:
+    main = [c for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None]
+    pairs = {c.conditions for c in main}
+    if (
+        len(pairs) != 1
+        or any(c.unit == "run" for c in main)
+        or metric_of(dataset, page.main).estimator != "mean"
+        or dataset.has_raters
+    ):
         return
     sample = sample_of(dataset, page.main)
     if sample.metric.kind == "real" or (sample.outcomes.group is None and sample.draws.max() <= 1):

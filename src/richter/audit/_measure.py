@@ -415,7 +415,7 @@ def _measure_tail(study: RunStudy) -> TailSection | NoSection:
     if column is None:
         return _missing(
             SECTION_LACKS["tail"],
-            f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
+            f"richter audit {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
     assert records.place is not None  # `tail_column` found it there
     plan = study.plan_of("tail")
@@ -431,7 +431,7 @@ def _measure_search(study: RunStudy) -> tuple[SearchSection, ...] | NoSection:
     if not searches:
         return _missing(
             SECTION_LACKS["search"],
-            f"richter search run {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
+            f"richter search {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
         )
     reader = find_search_reader()
     if reader is None:

@@ -205,7 +205,7 @@ def _planned(status: PlanStatus | None) -> list[Check]:
         return []
     text = "; ".join(status.reasons) or "the plan is not locked"
     if status.confirmatory:
-        text = f"locked {status.locked_at}, unchanged since; {status.vouched}"
+        text = f"locked {status.locked_at}; {status.vouched}"
     return [_check("plan locked before asking", status.confirmatory, text)]
 
 

@@ -150,20 +150,20 @@ def _remembered(path: Path, setting: dict[str, Any]) -> list[str]:
         if row["schema"] != _MEMORY or not isinstance(old, dict):
             raise ValueError("another schema")
     except (OSError, ValueError, KeyError, TypeError) as e:
-        raise InputError(f"{path} does not hold what was asked before.", remedy="Name another with --memory.") from e
+        raise InputError(f"{path} does not hold what was asked before.", remedy="Remove it to begin anew.") from e
     changed = [name for name, value in setting.items() if old.get(name) != value]
     if changed:
         name = changed[0]
         raise InputError(
             f"{path} was begun with {name} {printable(str(old.get(name)))}, not {printable(str(setting[name]))}.",
-            remedy=f"Keep --{name}, or begin anew with another --memory.",
+            remedy=f"Keep --{name}, or remove that file to begin anew.",
         )
     return asked
 
 
 def _remember(path: Path, setting: dict[str, Any], asked: list[str]) -> None:
     text = json.dumps({"schema": _MEMORY, "setting": setting, "asked": asked}, indent=1) + "\n"
-    write_file(path, text, remedy="Name another with --memory.")
+    write_file(path, text, remedy="Copy the grades to a folder that can be written.")
 
 
 async def label_pool(

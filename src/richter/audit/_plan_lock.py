@@ -28,8 +28,8 @@ __all__ = ["PlanStatus", "check_plan", "compare_with_base", "lock_plan", "open_d
 
 SETTINGS = "richter.toml"
 CLOCKS_AGREE_S = 60.0  # a lock that lies further ahead of this machine's clock says nothing
-VOUCHED = "the plan is unchanged since its lock; a table does not say when its answers came"
-VOUCHED_BY_RUN = "the plan was locked before the first answer of the run, and is unchanged"
+VOUCHED = "unchanged since its lock; a table does not say when its answers came"
+VOUCHED_BY_RUN = "locked before the first answer of the run, and unchanged since"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

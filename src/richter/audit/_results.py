@@ -204,7 +204,7 @@ class Methods(Result):
 
 
 def stored_results(path: str | Path) -> dict[str, Any] | None:
-    """The results document in a file, of this version or an older one; None where the file is none."""
+    """The results document in a file, None where the file is none."""
     path = Path(path)
     if path.suffix.lower() != ".json" or not path.is_file():
         return None

@@ -218,7 +218,7 @@ def _read(sources: Sequence[Source], column: str, reading: ReadOptions, *, lower
     if runs and column not in ("", "severity"):
         raise InputError(
             f"{runs[0]} is a run: it has no column {column!r}.",
-            remedy="Give a table; `richter severity score` writes one from a run.",
+            remedy="Give a table; `richter audit RUN --scorer` writes one from a run.",
         )
     return tables
 

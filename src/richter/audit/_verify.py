@@ -255,11 +255,6 @@ def _comparison_again(
     unknown = asked.keys() - OPTIONS
     if unknown:
         raise ValueError(f"no option is called {min(unknown)}")
-    if "margins" not in document:
-        raise InputError(
-            "The comparison was written by Richter 0.1, whose claims are corrected in another way.",
-            remedy="Make it again: richter compare FILE --json compare.json",
-        )
     asked |= {name: document[name] for name in ("level", "tried", "seed", "n_resamples")}
     asked |= {"margin": document["margins"], "tail_plan": None if tail is None else msgspec.convert(tail, TailPlan)}
     notes = []

@@ -54,7 +54,7 @@ def total_evidence(sample: Sample, conditions: tuple[str, ...], *, unpaired: boo
 
     Where one item makes up more than a fifth of a bill, nothing is decided and the item is named. A note names a
     condition whose tail is that of a law without a variance. A total of 0 has no ratio. Figures:
-    docs/validation/costs.md.
+    docs/estimators/totals.md.
     """
     columns = [sample.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(sample.mean[:, columns]))
@@ -267,7 +267,8 @@ def with_resampled_reach(found: Evidence, bills: Bills) -> Evidence:
         high = estimate + error * reach(tail, is_low=False) + upper
         return Interval(low=low, high=high, level=level, method="bootstrap-t, guarded")
 
-    return dataclasses.replace(found, interval=interval, p=None, detectable=bills.detectable())
+    detectable = None if found.unit == "run" else bills.detectable()  # units alone do not know how runs vary
+    return dataclasses.replace(found, interval=interval, p=None, detectable=detectable)
 
 
 def _quantile(ascending: Floats, tail: float) -> float:

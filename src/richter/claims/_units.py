@@ -195,7 +195,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, exact: bool) 
         found = _tango_evidence(int(np.sum(b > a)), int(np.sum(b < a)), span, frame)
     else:
         found = _by_units(b - a, weight, group, _without_range(metric, frame), second_group)
-    return _crossed_with_runs(found, sample, shared, (i, j), frame)
+    return _crossed_with_runs(found, sample, shared, (i, j), _without_range(metric, frame))
 
 
 def mean_evidence(sample: Sample | Outcomes, condition: str, *, exact: bool = False) -> Evidence:
@@ -249,7 +249,7 @@ def _graded_mean(sample: Sample, condition: str, *, exact: bool) -> Evidence:
         several = group is not None or int(sample.draws[known, k].max()) > 1
         if second_group is None and metric.kind == "binary" and several and found.standard_error is not None:
             found = _clustered_rate(found, outcomes, (outcomes.condition == k) & known[outcomes.item], frame)
-    return _crossed_with_runs(found, sample, known, (k,), frame)
+    return _crossed_with_runs(found, sample, known, (k,), _without_range(metric, frame))
 
 
 def is_single_binary(sample: Sample, use: NDArray[np.bool_], columns: Sequence[int]) -> bool:

@@ -18,12 +18,10 @@ from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_t
 from richter.words import describe_ci
 
 
-def label_agreement(
-    file: str, seed: int, level: float, reading: ReadOptions, json_path: str | None, **options: Any
-) -> None:
+def label_agreement(file: str, level: float, reading: ReadOptions, json_path: str | None, **options: Any) -> None:
     """Print and write how far raters and judges agree, and what that is worth."""
     out = console(json_path)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     tables = read_tables(file, options=reading)
     trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)

@@ -12,7 +12,6 @@ from rich.console import Console
 from richter import audit
 from richter.audit._calibration_results import Corrected
 from richter.calibration import EceResult, Score, SemGap
-from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     PLAIN,
     cells,
@@ -23,6 +22,7 @@ from richter.cli._io import (
     publish,
     split_sources,
 )
+from richter.cli._task_progress import counted_mapper
 from richter.interop import export_table
 from richter.records import DEFAULT_LEVEL, Interval, counted, plain, printable
 from richter.stats import in_threads
@@ -38,8 +38,6 @@ def calibration(
     questions_path: Path | None,
     svg_folder: Path | None,
     seed: int,
-    engine: str,
-    workers: int | None,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -49,10 +47,12 @@ def calibration(
         _measure_stages(files, seed=seed, level=options["level"], json_path=json_path)
         return
     tables = audit.read_draws(*files, options=reading)
-    with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
-        report = audit.measure_calibration(
-            tables.select(names) if names else tables, rng=np.random.default_rng(seed), mapper=mapper, **options
-        )
+    report = audit.measure_calibration(
+        tables.select(names) if names else tables,
+        rng=np.random.default_rng(seed),
+        mapper=counted_mapper("measuring", local=in_threads),
+        **options,
+    )
     if questions_path is not None:
         keep_inputs(questions_path, files)
         export_table(audit.question_table(report), questions_path)

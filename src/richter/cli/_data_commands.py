@@ -1,4 +1,4 @@
-"""The options and help of `import`, `export`, `view`, `run`, `doctor` and `help`; their bodies load when they run."""
+"""The options and help of `import`, `export`, `view`, `doctor` and `help`; their bodies load when they run."""
 
 from pathlib import Path
 
@@ -43,6 +43,11 @@ def import_logs() -> None:
     help="Which of the run's tables.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
+@click.option(
+    "--billed",
+    type=click.FloatRange(0),
+    help="Settle RUN's calls without an answer: what the provider's bill says that they cost, in dollars.",
+)
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 def export() -> None:
@@ -56,12 +61,18 @@ def export() -> None:
       richter export run1 --table ratings -o ratings.csv
       richter export results.xlsx -o results.parquet
       richter export run1 --mlflow audits
+      richter export run1 --billed 0.12
+
+    A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
+    that it can have cost, until --billed settles all such calls of RUN and its parts.
     """
 
 
 @command("_view_output:view", reads=READING)
 @click.argument("runs", nargs=-1, metavar="[RUN|FILE ..]")
 @page_options
+@click.option("--list", "is_list", is_flag=True, help="Only print the runs of a folder, or what one run holds.")
+@json_option
 def view() -> None:
     """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
 
@@ -75,32 +86,8 @@ def view() -> None:
       richter view run1 run2
       richter view old.eval new.eval
       richter view runs/ --no-browser --port 8700
-    """
-
-
-@command("_run_output:run")
-@click.argument("place", metavar="[RUN|FOLDER]", type=Path, default=".")
-@click.option("--item", "item_id", help="Every answer to one question.")
-@click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
-@click.option("--head", type=click.IntRange(0), default=5, help="Answers shown per model.")
-@click.option(
-    "--billed",
-    type=click.FloatRange(0),
-    help="What the provider's bill says that calls without an answer cost, in dollars.",
-)
-@json_option
-def run() -> None:
-    """Show what a run holds, or list the runs of a folder.
-
-    A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
-    that it can have cost, until --billed settles all such calls of RUN and its parts.
-
-    \b
-    Examples:
-      richter run                      the runs here
-      richter run runs/
-      richter run run1 --errors
-      richter run run1 --billed 0.12
+      richter view --list                the runs here
+      richter view run1 --list           what is in one: conditions, counts, cost, some answers
     """
 
 
@@ -127,5 +114,6 @@ def help_() -> None:
       richter help compare
       richter help condition
       richter help reading       the options for reading data
+      richter help asking        more options of commands that ask models
       richter help words
     """

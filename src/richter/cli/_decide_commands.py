@@ -7,8 +7,8 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
-    engine_options,
     json_option,
     level_option,
     margin_option,
@@ -52,7 +52,12 @@ tried_option = click.option(
 )
 
 
-@command("_compare_output:compare", reads=READING, vouches=True)
+@command(
+    "_compare_output:compare",
+    reads=WEIGHING,
+    vouches=True,
+    shown=("margin", "on", "control", "by", "tried", "verbose", "level", "seed", "md", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
 @on_option
@@ -108,7 +113,12 @@ def look() -> None:
     """
 
 
-@command("_gate_output:gate", reads=READING, vouches=True)
+@command(
+    "_gate_output:gate",
+    reads=WEIGHING,
+    vouches=True,
+    shown=("margin", "on", "baseline", "accept-judge", "require-locked", "level", "junit", "md", "history", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @margin_option
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: the measure that the margin is for.")
@@ -157,7 +167,12 @@ def gate() -> None:
     """
 
 
-@command("_report_output:report", reads=READING, vouches=True)
+@command(
+    "_report_output:report",
+    reads=WEIGHING,
+    vouches=True,
+    shown=("output", "md", "figures", "only", "plan", "on", "history", "margin", "redact", "force", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @md_option
@@ -182,7 +197,6 @@ def gate() -> None:
 @click.option(
     "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema, help="Print the JSON schema."
 )
-@engine_options
 @json_option
 def report() -> None:
     """Write what a run or files show as one page that opens offline, and as JSON, Markdown and figures.

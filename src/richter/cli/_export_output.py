@@ -20,11 +20,17 @@ def export(
     output: Path | None,
     table: str,
     force: bool,
+    billed: float | None,
     experiment: str | None,
     project: str | None,
     reading: ReadOptions,
 ) -> None:
     """Write records to a file, or results to a tracker."""
+    if billed is not None:
+        from richter.cli._run_output import settle
+
+        settle(Path(sources[0]), billed)
+        return
     _check_ways(output, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):

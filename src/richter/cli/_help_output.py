@@ -1,12 +1,13 @@
 """What `richter help` prints: all commands by the question they answer, a command, or the meaning of a word."""
 
 import difflib
+from collections.abc import Iterator
 
 import click
 
 from richter.cli._main import COMMANDS, CommandTable
-from richter.cli._options import CONFIRMING, READING, VOUCHING, DataCommand
-from richter.errors import InputError
+from richter.cli._options import CONFIRMING, VOUCHING, WEIGHING, DataCommand, ScreenCommand
+from richter.errors import InputError, MissingPart
 from richter.records import printable
 from richter.words import GLOSSARY, explain
 
@@ -25,22 +26,45 @@ def help_(topic: tuple[str, ...]) -> None:
     elif word == "words":
         for term, text in GLOSSARY.items():
             click.echo(f"{term}: {text}")
-    elif word == "reading":
-        click.echo(_describe_reading(root))
+    elif word in ("reading", "asking"):
+        click.echo(_describe_options(root, commands, word))
     else:
         _explain(root, commands, word)
 
 
-def _describe_reading(root: click.Context) -> str:
-    """The options for reading, and for what the user vouches for, which all commands on data share."""
-    every = DataCommand("reading", callback=lambda **_: None, reads=READING, vouches=True)
-    every.complete()
-    context, formatter = click.Context(every, parent=root), root.make_formatter()
-    for heading, names in (("How data are read", (*READING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
-        records = [p.get_help_record(context) for p in every.params if p.name in names]
-        with formatter.section(heading):
-            formatter.write_dl([record for record in records if record is not None])
+def _describe_options(root: click.Context, commands: CommandTable, topic: str) -> str:
+    """The options that help screens only name: those for reading and vouching, and what else commands take."""
+    formatter = root.make_formatter()
+    if topic == "reading":
+        every = DataCommand("reading", callback=lambda **_: None, reads=WEIGHING, vouches=True)
+        every.complete()
+        context = click.Context(every, parent=root)
+        for heading, names in (("How data are read", (*WEIGHING, *CONFIRMING)), ("What you vouch for", VOUCHING)):
+            records = [p.get_help_record(context) for p in every.params if p.name in names]
+            with formatter.section(heading):
+                formatter.write_dl([record for record in records if record is not None])
+    further: dict[tuple[str, str], list[str]] = {}
+    for name, command in _screens(root, commands):
+        if command.more_at == topic:
+            context = click.Context(command, info_name=name, parent=root)
+            for option in command.options(context, shown=False):
+                further.setdefault(option.get_help_record(context) or ("", ""), []).append(name)
+    with formatter.section("Further options, and the commands that take them"):
+        formatter.write_dl([(flags, f"{text} ({', '.join(names)})") for (flags, text), names in further.items()])
     return formatter.getvalue().strip()
+
+
+def _screens(root: click.Context, commands: CommandTable) -> Iterator[tuple[str, ScreenCommand]]:
+    """Every command that is installed, and its stages, by their words."""
+    for name in COMMANDS:
+        try:
+            command = commands.get_command(root, name)
+        except MissingPart:
+            continue
+        stages = getattr(command, "stages", {})
+        for words, screen in [(name, command), *((f"{name} --only {stage}", of) for stage, of in stages.items())]:
+            if isinstance(screen, ScreenCommand):
+                yield words, screen
 
 
 def _explain(root: click.Context, commands: CommandTable, word: str) -> None:

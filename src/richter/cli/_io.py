@@ -243,11 +243,13 @@ _OPTIONS = (
         "--layout", callback=lambda _, __, value: tuple(split_names(value or "")), metavar="STEP,..",
         help="Steps that bring the table to one row per answer, as a proposal names them."
     ),
+    click.option("--weight", metavar="COLUMN", help="What each question counts, by this column of numbers."),
+    click.option("--macro", metavar="COLUMN", help="A macro average: each value of this column counts alike."),
 )  # fmt: skip
 
 
 READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
-           "layout")  # fmt: skip
+           "layout", "weight", "macro")  # fmt: skip
 _CONFIRMING = (
     click.option("--yes", is_flag=True, help="Read the table as inferred, without asking; results say so."),
     click.option("--save-reading", is_flag=True, help="Confirm the proposed reading and keep it in richter.toml."),

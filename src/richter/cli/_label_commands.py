@@ -86,7 +86,6 @@ def label() -> None:
 @click.option("--by", type=click.Choice(["condition", "domain"]), help="Also for each condition or each domain.")
 @click.option("--any-scale", is_flag=True, help="Ratings on another scale than 0 to 4 in half steps.")
 @level_option
-@seed_option
 @json_option
 def label_agreement() -> None:
     """How far raters and judges agree, and what that is worth.
@@ -109,9 +108,6 @@ def label_agreement() -> None:
 @click.option("--size", type=click.IntRange(min=1), help="Questions to name now. By default the rest of the phase.")
 @click.option("--condition", help="The condition, where the file has several.")
 @click.option("--signal", default="confidence", help="Column that orders questions, for example a judge's score.")
-@seed_option
-@level_option
-@click.option("--memory", metavar="PATH", help="Where to keep what was asked for. [default: GRADES.asked.json]")
 @json_option
 def label_next() -> None:
     """Name the questions of a scored pool to label next, and say what the labels so far show of the whole pool.

@@ -62,9 +62,9 @@ def label(
     out.print(f"Next: richter compare {quote(str(run))}")
 
 
-def label_next(file: str, budget: int, memory: str | None, json_path: str | None, **options: Any) -> None:
+def label_next(file: str, budget: int, json_path: str | None, **options: Any) -> None:
     """Print and write the answers to label next, and what the labels so far say of the pool."""
-    result = next_labels(file, budget=budget, memory=memory or f"{file}.asked.json", **options)
+    result = next_labels(file, budget=budget, memory=f"{file}.asked.json", **options)
     out = publish(result, json_path, inputs=[file])
     if result.estimate is None:
         out.print(

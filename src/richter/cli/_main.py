@@ -21,7 +21,6 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.cli._aliases import FIRST_WORDS, respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError
 from richter.records import is_utf8, printable
 
@@ -42,25 +41,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("._decide_commands:watch", "Has it got worse? A series of runs, looked at as often as you like."),
     "severity": ("._measure_commands:severity", "How bad are the errors, and whose are worse?"),
     "severity tail": ("._measure_commands:severity_tail", "Is one model's tail of severe errors heavier?"),
-    "severity score": ("", "Give every answer a continuous severity, for `severity tail`."),
     "calibration": ("._measure_commands:calibration", "Does the model know when it is wrong?"),
     "label agreement": ("._label_commands:label_agreement", "Can I trust the judge? How far raters agree."),
     "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
     "size tail": ("._size_commands:size_tail", "Questions for a claim on tail shapes."),
-    "size published": ("._size_commands:size_published", "Do published scores differ?"),
     "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
     "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
-    "search run": ("", "Find where a model fails, under a budget."),
+    "search": ("", "Find where a model fails, under a budget; --only base builds what is searched."),
     "search show": ("", "What a search found, or how several searches compare."),
-    "search retest": ("", "Ask again what was answered wrongly: otherwise, of others, or why."),
     "search export": ("", "Write failing questions for another tool."),
-    "search label": ("", "Let a person settle the doubtful keys of a search."),
-    "search base": ("", "Build, extend or show a knowledge base to search."),
-    "search questions": ("", "Let a model write questions for a knowledge base."),
-    "search index": ("", "Index a knowledge base that outgrows memory."),
     "bench": ("", "Build the facts benchmark, show sets of questions."),
-    "run": ("._data_commands:run", "List runs, show what is in one, settle what was billed."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
     "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
     "doctor": ("._data_commands:doctor", "What is installed, what is missing, and what to do."),
@@ -69,18 +60,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
     "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
-    "How bad are errors, and does the model know?": (
-        "severity", "severity tail", "severity score", "calibration", "watch"
-    ),
+    "How bad are errors, and does the model know?": ("severity", "severity tail", "calibration", "watch"),
     "How much data does it take, and can I trust the labels?": (
-        "size calibration", "size tail", "size published", "label agreement", "label next",
+        "size calibration", "size tail", "label agreement", "label next",
         "plan new", "plan lock",
     ),
-    "Where does it fail?": (
-        "search run", "search show", "search retest", "search export", "search label", "search base",
-        "search questions", "search index", "bench",
-    ),
-    "Keep and connect": ("run", "verify", "export", "doctor", "demo"),
+    "Where does it fail?": ("search", "search show", "search export", "bench"),
+    "Keep and connect": ("verify", "export", "doctor", "demo"),
 }  # fmt: skip
 
 ENTRY_POINTS = "richter.commands"
@@ -145,8 +131,7 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
-        args = respell(args) if args[0] in FIRST_WORDS else args
+        """The command named by two words, else by one; for a path, the command that takes paths."""
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
@@ -201,7 +186,7 @@ NAME = "richter.toml"
 KNOWN: dict[str, tuple[type, ...]] = {
     "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
     "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
-    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
+    "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
 }  # fmt: skip
 
 
@@ -211,10 +196,6 @@ def project_defaults(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     values = _read_settings(path)
-    if "severity_margin" in values:  # of 0.1: a margin belongs to the measure that it is stated for
-        values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
-        said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
-        click.echo(f"richter: {said}", err=True)
     found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
     if isinstance(values.get("margin"), Mapping):
         found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
@@ -238,13 +219,6 @@ def _read_settings(path: Path) -> dict[str, Any]:
             f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reference/reading.md."
         )
     return values
-
-
-def _margins_of(margin: Any) -> dict[str, Any]:
-    """Margins by measure; a single one is the main measure's, of which the name is empty."""
-    if margin is None:
-        return {}
-    return dict(margin) if isinstance(margin, Mapping) else {"": margin}
 
 
 def _as_option(value: Any) -> Any:

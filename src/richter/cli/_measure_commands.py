@@ -6,8 +6,8 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     command,
-    engine_options,
     json_option,
     level_option,
     margin_option,
@@ -17,7 +17,12 @@ from richter.cli._options import (
 )
 
 
-@command("_severity_output:severity", reads=READING, vouches=True)
+@command(
+    "_severity_output:severity",
+    reads=WEIGHING,
+    vouches=True,
+    shown=("control", "on", "margin", "all", "human", "plan", "traffic", "require", "level", "seed", "json"),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this one, not all pairs.")
 @click.option(
@@ -43,7 +48,6 @@ from richter.cli._options import (
 @resamples_option(200, usual=2000)
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@engine_options
 @json_option
 def severity() -> None:
     """Whose errors are worse, and how bad are they?
@@ -65,7 +69,24 @@ def severity() -> None:
     """
 
 
-@command("_tail_output:severity_tail", reads=READING, vouches=True)
+@command(
+    "_tail_output:severity_tail",
+    reads=READING,
+    vouches=True,
+    shown=(
+        "plan",
+        "q",
+        "transform",
+        "tolerance-mean",
+        "tolerance-tvar",
+        "delta",
+        "probe",
+        "scan",
+        "level",
+        "seed",
+        "json",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE ..")
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
 @click.option("--q", type=float, help="Threshold quantile of each model. [default: 0.95]")
@@ -87,14 +108,6 @@ def severity() -> None:
     "[default: both]",
 )
 @click.option("--delta", type=float, help="P2: the smallest difference of shape worth a claim. [default: 0.1]")
-@click.option(
-    "--pairing",
-    type=click.Choice(["auto", "paired", "independent"]),
-    help="Resample questions of both together or not.",
-)
-@click.option(
-    "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
-)
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @resamples_option(200, usual=10000)
 @click.option(
@@ -104,10 +117,6 @@ def severity() -> None:
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per model.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@click.option(
-    "--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when nothing can be tested, 4 when inconclusive."
-)
-@engine_options
 @json_option
 def severity_tail() -> None:
     """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
@@ -130,10 +139,6 @@ def severity_tail() -> None:
 
 @command("_calibration_output:calibration", reads=READING)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
-@click.option("--bins", type=click.IntRange(min=1), default=10, help="Bins of confidence.")
-@click.option(
-    "--binning", type=click.Choice(["width", "mass"]), default="width", help="Bins of equal width or of equal counts."
-)
 @level_option
 @click.option(
     "--target-error",
@@ -159,12 +164,6 @@ def severity_tail() -> None:
     help="Random half-splits for Sem2 (the paper's is 10). Without it: the exact average over all of them.",
 )
 @click.option(
-    "--precision",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.02,
-    help="Repeats: how closely to know mean confidence, for the number of repeats advised.",
-)
-@click.option(
     "--questions",
     "questions_path",
     type=click.Path(path_type=Path),
@@ -173,7 +172,6 @@ def severity_tail() -> None:
 @click.option("--pipeline", "is_pipeline", is_flag=True, help="FILE holds the stages of a pipeline, see below.")
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
 @seed_option
-@engine_options
 @json_option
 def calibration() -> None:
     """Does the model know when it is wrong?

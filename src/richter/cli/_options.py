@@ -1,5 +1,6 @@
 """Options that several commands share. Nothing here loads data, statistics or pages: `--help` needs none of them."""
 
+import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
     "layout",
 )  # fmt: skip
+WEIGHING = (*READING, "weight", "macro")  # of commands that compare
 CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
@@ -30,11 +32,46 @@ def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], C
     return add
 
 
-class DataCommand(click.Command):
+class ScreenCommand(click.Command):
+    """A command whose help screen has the options that `shown` names; `more_at` is the topic that has the others.
+
+    Without `shown` all of its own options stand there.
+    """
+
+    more_at = "asking"
+
+    def __init__(self, *args: Any, shown: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.shown = tuple(shown)
+
+    def options(self, ctx: click.Context, *, shown: bool) -> list[click.Option]:
+        """The options that stand on the help screen, or the others."""
+        every = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        names = {*self.shown, "help"}
+        return [p for p in every if (not self.shown or bool(names & {o.lstrip("-") for o in p.opts})) is shown]
+
+    def names_of_more(self, ctx: click.Context) -> list[str]:
+        """The options that its help screen only names."""
+        return [max(option.opts, key=len) for option in self.options(ctx, shown=False)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of the screen, then the names of the others."""
+        with formatter.section("Options"):
+            records = (option.get_help_record(ctx) for option in self.options(ctx, shown=True))
+            formatter.write_dl([record for record in records if record is not None])
+        if names := self.names_of_more(ctx):
+            with formatter.section(f"More options (richter help {self.more_at})"):
+                for line in textwrap.wrap(" ".join(names), formatter.width - 2, break_on_hyphens=False):
+                    formatter.write(f"  {line}\n")
+
+
+class DataCommand(ScreenCommand):
     """A command on data: the options for reading are the same for all of them, and load when it runs.
 
     `reads` names those that it takes; with `vouches` it also takes what the user may vouch for.
     """
+
+    more_at = "reading"
 
     def __init__(self, *args: Any, reads: Sequence[str] = (), vouches: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,13 +96,10 @@ class DataCommand(click.Command):
         self.complete()
         return super().parse_args(ctx, args)
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The command's own options, then the names of those for reading."""
-        super().format_options(ctx, formatter)
-        names = [*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ())]
-        if names and not self.is_complete:
-            with formatter.section("Options for reading data (richter help reading)"):
-                formatter.write_text(" ".join(f"--{name.replace('_', '-')}" for name in names))
+    def names_of_more(self, ctx: click.Context) -> list[str]:
+        """The options that its help screen only names, those for reading among them."""
+        shared = () if self.is_complete else (*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ()))
+        return [*super().names_of_more(ctx), *(f"--{name.replace('_', '-')}" for name in shared)]
 
 
 def preparing(prepare: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Command], Command]:
@@ -100,6 +134,7 @@ def command(
 
         run.__doc__, run.__name__ = declared.__doc__, declared.__name__
         vars(run).update(vars(declared))  # the options that click has put there
+        settings.setdefault("cls", ScreenCommand)
         if reads or vouches:
             settings.update(cls=DataCommand, reads=reads, vouches=vouches)
         made: click.Command = click.command(**settings)(run)
@@ -148,7 +183,6 @@ level_option = click.option(
     help="Confidence level of intervals and verdicts.",
 )
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 page_options = add_options(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. By default a free one."),
     click.option("--no-browser", is_flag=True, help="Only print the address."),

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from rich.console import Console
 
 from richter.audit import measure_run, read_plan, stored_results
-from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     console,
     progress_console,
@@ -26,7 +25,6 @@ from richter.errors import InputError
 from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
-from richter.stats import in_threads
 from richter.store import is_run, run_file
 from richter.tables import ReadOptions
 
@@ -50,8 +48,6 @@ def report(
     redact: bool,
     force: bool,
     reading: ReadOptions,
-    engine: str,
-    workers: int | None,
     json_path: str | None,
     **vouched: Any,
 ) -> None:
@@ -65,16 +61,20 @@ def report(
     inputs = _inputs(run, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
     if stored is not None:
+        if reading.weight or reading.macro:
+            raise InputError(
+                "A results document is counted already.", remedy="Give the data, or leave out --weight and --macro."
+            )
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
         return
     stated = _stated_options(run, plan, level=level, margin=margin)
     if (ruling := _plan_in_force(run, plan)) is not None:
         reading = settle_reading(reading, read_plan(ruling).reading)
-    with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
+    with _measuring() as watch:
         results = measure_run(
             *files, options=reading, conditions=names, only=None if only is None else split_names(only), plan=plan,
-            seed=seed, **stated, **vouched, watch=watch, mapper=mapper,
+            seed=seed, **stated, **vouched, watch=watch,
         )  # fmt: skip
         document = results.to_dict()
         if history is not None and (past := read_history(history, options=reading, level=level)) is not None:
@@ -136,7 +136,7 @@ def _print_summary(out: Console, document: dict[str, Any], written: list[str], f
 def _again(
     document: dict[str, Any], file: str, output: Path | None, *, md_path: str | None, folder: Path | None, form: Any
 ) -> list[str]:
-    """The page of a stored results document, also of an older version; nothing is measured and no answers are in it."""
+    """The page of a stored results document; nothing is measured and no answers are in it."""
     written = []
     try:
         if output is not None:

@@ -1,35 +1,41 @@
-"""What `richter run` prints: the runs of a folder, what one of them holds, and what may have been billed."""
+"""What `richter view --list` prints: the runs of a folder, what one of them holds, and what may have been billed."""
 
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from richter.cli._io import cells, console, grid, money, publish, write_json
-from richter.errors import InputError, RichterError
+from richter.errors import RichterError
 from richter.records import Condition, Item, counted, printable
 from richter.store import Ledger, Spent, Unsettled, find_runs, is_run, open_ledger, settle_run, unsettled_run
 
+SHOWN = 5  # answers of a condition, and failed calls
 
-def run(place: Path, item_id: str | None, errors: bool, head: int, billed: float | None, json_path: str | None) -> None:
-    """List the runs of a folder, show one, or settle what it may have been billed."""
-    if billed is not None:
-        _settle(place, billed, json_path)
-    elif place.is_dir() and not is_run(place):
-        _list_runs(place, json_path)
+
+def list_runs(places: Sequence[Path], json_path: str | None) -> None:
+    """List the runs of folders, or show what is in the only one."""
+    if len(places) == 1 and not _holds_runs(places[0]):
+        _show_run(places[0], json_path)
     else:
-        _show_run(place, item_id, errors=errors, head=head, json_path=json_path)
+        found = [run for place in places for run in (find_runs(place) if _holds_runs(place) else [place])]
+        _print_rows(found, json_path)
 
 
-def _list_runs(folder: Path, json_path: str | None) -> None:
-    """Print and write the runs in a folder."""
+def _holds_runs(place: Path) -> bool:
+    """Whether a place is a folder of runs."""
+    return place.is_dir() and not is_run(place)
+
+
+def _print_rows(places: Sequence[Path], json_path: str | None) -> None:
+    """Print and write a row for each run."""
     rows: list[dict[str, Any]] = []
     told = []
-    for place in find_runs(folder):
+    for place in places:
         row: dict[str, Any] = {"run": place.name}
         try:
             with open_ledger(place) as ledger:
@@ -43,7 +49,7 @@ def _list_runs(folder: Path, json_path: str | None) -> None:
         rows.append(row)
     out = publish({"runs": rows}, json_path)
     table = grid("run|items|conditions|answers|calls", told)
-    out.print(table if rows else f"No runs in {folder}. Make one with `richter audit` or `richter import`.")
+    out.print(table if rows else "There is no run here. Make one with `richter audit` or `richter import`.")
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -62,8 +68,8 @@ class _Contents:
     failed: list[dict[str, object]] = dataclasses.field(default_factory=list)
 
 
-def _read_contents(place: Path, ledger: Ledger, item_id: str | None, head: int) -> _Contents:
-    """What a ledger holds, with all answers to one item, or some of every condition."""
+def _read_contents(place: Path, ledger: Ledger) -> _Contents:
+    """What a ledger holds, with some answers of every condition."""
     conditions = ledger.conditions()
     contents = _Contents(
         items={item.id: item for item in ledger.items()},
@@ -76,8 +82,6 @@ def _read_contents(place: Path, ledger: Ledger, item_id: str | None, head: int) 
         answers={c.name: [] for c in conditions},
         counts={c.name: {"answers": 0, "truncated": 0, "failed": 0} for c in conditions},
     )
-    if item_id is not None and item_id not in contents.items:
-        raise InputError(f"{place} has no item {item_id!r}.", remedy="`richter export` lists the items.")
     for answer in ledger.answers():
         own, counts = contents.answers[answer.condition], contents.counts[answer.condition]
         counts["truncated"] += answer.truncated
@@ -87,15 +91,15 @@ def _read_contents(place: Path, ledger: Ledger, item_id: str | None, head: int) 
             contents.failed.append({"condition": answer.condition, **row})
             continue
         counts["answers"] += 1
-        if answer.item == item_id or (item_id is None and len(own) < head):
+        if len(own) < SHOWN:
             own.append({**row, "reference": contents.items[answer.item].reference})
     return contents
 
 
-def _show_run(place: Path, item_id: str | None, *, errors: bool, head: int, json_path: str | None) -> None:
+def _show_run(place: Path, json_path: str | None) -> None:
     """Print and write what a run holds: conditions, counts, cost, and some answers."""
     with open_ledger(place) as ledger:
-        found = _read_contents(place, ledger, item_id, head)
+        found = _read_contents(place, ledger)
     out, spent = console(json_path), found.spent
     out.print(
         f"{place}: {counted(len(found.items), 'item')}, {counted(spent.calls, 'call')}, {spent.tokens} tokens, "
@@ -110,7 +114,7 @@ def _show_run(place: Path, item_id: str | None, *, errors: bool, head: int, json
         out.print(f"{counted(count, 'rating')} by {printable(rater)} ({kind})")
     for name, answers in found.answers.items():
         _print_answers(out, name, answers, found.items)
-    for row in found.failed if errors else ():
+    for row in found.failed[:SHOWN]:
         out.print(f"failed: {printable(str(row['condition']))} / {row['item']}: {printable(str(row['error']))}")
     document = {
         "items": len(found.items),
@@ -141,7 +145,7 @@ def _print_doubts(out: Console, found: _Contents) -> None:
         most = f" up to ${unsettled.money_usd:.4f}" if unsettled.money_usd else ""
         out.print(
             f"{counted(unsettled.cut_off, 'call')} never settled and {unsettled.failed} failed may have been billed"
-            f"{most}: settle them with --billed"
+            f"{most}: settle them with `richter export RUN --billed`"
         )
 
 
@@ -159,10 +163,10 @@ def _print_answers(out: Console, name: str, answers: list[dict[str, object]], it
         out.print(f"    answer:    {printable(str(row['answer']), limit=200)}")
 
 
-def _settle(place: Path, billed: float, json_path: str | None) -> None:
+def settle(place: Path, billed: float) -> None:
     """Settle calls without an answer in a run and its parts at what was billed for them, and print it."""
     found = settle_run(place, billed_usd=billed)
-    out = publish({"run": str(place), "settled": True, "unsettled": found}, json_path)
+    out = console()
     if not found.cut_off and not found.failed:
         out.print(f"{place}: there is no call to settle. Every call has its answer or is settled already.")
         return

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from richter.audit import SeverityReport, read_plan, weigh_scores
 from richter.claims import decide_gate, margin_on
-from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     DEFAULT_MAP,
     cells,
@@ -22,6 +21,7 @@ from richter.cli._io import (
     split_sources,
     without_settings,
 )
+from richter.cli._task_progress import counted_mapper
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, plain, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
@@ -55,8 +55,6 @@ def severity(
     everything: bool,
     margin: dict[str, float],
     reading: ReadOptions,
-    engine: str,
-    workers: int | None,
     json_path: str | None,
     **options: Any,
 ) -> int:
@@ -70,13 +68,8 @@ def severity(
             options["beside_plan"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
-    with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
-        report = weigh_scores(
-            tables,
-            margin=_margins_by_measure(margin),
-            mapper=mapper,
-            **options,
-        )
+    mapper = counted_mapper("testing", local=in_threads)
+    report = weigh_scores(tables, margin=_margins_by_measure(margin), mapper=mapper, **options)
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)

@@ -31,7 +31,6 @@ class _Asked:
     delta: float
     error_rate: float
     lipschitz: float
-    power: float
     n: int | None
     pipeline: str | None
     groups: int
@@ -72,7 +71,7 @@ def size_calibration(
         report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
         _print_measured(publish(report, json_path, inputs=files), report)
         return
-    correlation = {name: asked.pop(name) for name in ("autocorrelation", "cluster_size", "intraclass")}
+    correlation = {name: asked.pop(name) for name in ("cluster_size", "intraclass")}
     answers = [*_answers(_Asked(**asked, correlation=correlation))]
     out = publish({name: value for answer in answers for name, value in answer.fields.items()}, json_path)
     for answer in answers:
@@ -96,7 +95,7 @@ def _answers(asked: _Asked) -> Iterator[_Answer]:
 
 def _labels_needed(asked: _Asked) -> _Answer:
     """Labels to estimate or detect a calibration error, as many more as correlated labels take."""
-    needed = floors.labels_needed(asked.delta, asked.error_rate, lipschitz=asked.lipschitz, power=asked.power)
+    needed = floors.labels_needed(asked.delta, asked.error_rate, lipschitz=asked.lipschitz)
     effective = floors.effective_n(1, **asked.correlation) if any(asked.correlation.values()) else 1.0
     names = ("estimation", "detection_test", "detection_claim")
     counts = {name: count for name in names if (count := getattr(needed, name)) is not None}
@@ -110,7 +109,7 @@ def _labels_needed(asked: _Asked) -> _Answer:
     if needed.detection_claim is not None:
         shown.append(
             f"To see that confidence is off by {100 * asked.delta:g} points everywhere you need "
-            f"{needed.detection_claim:,} labels ({100 * asked.power:g}% power). If you know where and in which "
+            f"{needed.detection_claim:,} labels ({100 * needed.power:g}% power). If you know where and in which "
             f"direction it is off: {needed.detection_test:,}."
         )
     shown.append(f"With fewer than {needed.detection_bound:,} labels no method can see it (Le Cam's bound, exact).")

@@ -6,18 +6,35 @@ import click
 
 from richter.cli._options import (
     READING,
+    WEIGHING,
     cluster_options,
     command,
     json_option,
     level_option,
     margin_option,
     parse_share,
-    power_option,
     seed_option,
 )
 
 
-@command("_size_output:size", reads=READING, vouches=True)
+@command(
+    "_size_output:size",
+    reads=WEIGHING,
+    vouches=True,
+    shown=(
+        "margin",
+        "discordance",
+        "accuracy",
+        "on",
+        "published",
+        "rate",
+        "half-width",
+        "below",
+        "power",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(
@@ -38,8 +55,11 @@ from richter.cli._options import (
 @click.option("--half-width", type=parse_share, metavar="2pt", help="With --rate: the interval wanted around it.")
 @click.option("--below", type=parse_share, metavar="1%", help="Show an error rate to be below this.")
 @click.option("--errors", type=click.IntRange(min=0), default=0, help="With --below: errors allowed.")
+@click.option(
+    "--published", metavar="TABLE", help="Instead: do published scores differ? Columns model, score, n, benchmark."
+)
 @cluster_options
-@power_option
+@click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 @level_option
 @json_option
 def size() -> None:
@@ -59,10 +79,27 @@ def size() -> None:
       richter size --margin 1pt --discordance 0.12 --pairs 10
       richter size --rate 0.1 --half-width 2pt
       richter size --below 0.01 --errors 2
+      richter size --published leaderboard.csv              exit 4 if a pair is inconclusive
     """
 
 
-@command("_size_calibration_output:size_calibration", reads=READING)
+@command(
+    "_size_calibration_output:size_calibration",
+    reads=READING,
+    shown=(
+        "delta",
+        "error-rate",
+        "lipschitz",
+        "n",
+        "pipeline",
+        "groups",
+        "min-share",
+        "preset",
+        "phase",
+        "level",
+        "json",
+    ),
+)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN ..]")
 @click.option("--delta", type=parse_share, metavar="2pt", default=0.02, help="The calibration error to resolve.")
 @click.option("--error-rate", type=parse_share, metavar="5%", default=0.05, help="The error rate expected.")
@@ -70,7 +107,6 @@ def size() -> None:
     "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
 )
 @click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labels that there are: say what they resolve.")
-@click.option("--autocorrelation", type=float, help="Labels in sequence whose correlation at lag k is rho^k.")
 @cluster_options
 @click.option(
     "--pipeline", metavar="L1,L2,..", help="A Lipschitz constant for each stage of a pipeline; 'inf' for a jump."
@@ -90,7 +126,6 @@ def size() -> None:
     "--svg", "svg_folder", type=click.Path(path_type=Path), help="With --phase: write the figure to this folder."
 )
 @seed_option
-@power_option
 @level_option
 @json_option
 def size_calibration() -> None:
@@ -113,48 +148,19 @@ def size_calibration() -> None:
 
 @command("_size_output:size_tail")
 @click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
-@click.option("--true-xi", "true", type=float, help="The difference that is to be shown. By default 1.5 times that.")
 @click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
 @click.option("--xi", type=float, default=0.0, help="The shape expected.")
-@click.option("--alpha", type=float, default=0.05)
-@power_option
-@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
 @click.option("--conditions", type=click.IntRange(2), default=2, help="Models in the matrix of pairs.")
 @click.option("--usd-per-call", type=float, help="The price of one answer, to give the cost.")
-@click.option("--model", help="Or a model whose price is known, with --tokens.")
-@click.option(
-    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, of each call."
-)
 @json_option
 def size_tail() -> None:
     """How many questions does a claim need that two tail shapes differ?
 
-    All gates of `richter severity tail` that rest on the number of questions pass with the power that is asked for. G1
+    All gates of `richter severity tail` that rest on the number of questions pass with a power of 80%. G1
     and G2 (equal means and tail means within the plan's tolerances) rest on the scores: they are taken as passed.
 
     \b
     Examples:
       richter size tail --delta-xi 0.1 --q 0.95
-      richter size tail --delta-xi 0.1 --true-xi 0.2 --conditions 4 --usd-per-call 0.0004
-      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
-    """
-
-
-@command("_size_output:size_published")
-@click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
-@click.option("--n", type=click.IntRange(min=1), help="Questions of the benchmark.")
-@click.option("--n-b", type=click.IntRange(min=1), help="Questions behind the second score, if others.")
-@click.option("--names", nargs=2, default=("A", "B"))
-@level_option
-@json_option
-def size_published() -> None:
-    """Do published scores differ, when the answers are not at hand? Exit 4 if a pair is inconclusive.
-
-    FILE is a table of them: `model`, `score` (0 to 1, or percentages), `n`, and `benchmark` where there are several.
-    All pairs within a benchmark are decided together, by Holm.
-
-    \b
-    Examples:
-      richter size published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
-      richter size published leaderboard.csv
+      richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
     """

@@ -15,26 +15,50 @@ from richter.audit import (
     size_from_expectation,
     size_from_pilot,
 )
-from richter.claims import claim_words
-from richter.cli._io import PLAIN, listing, publish, split_sources
-from richter.errors import InputError
+from richter.cli._io import COMMANDLINE, PLAIN, listing, publish, split_sources
 from richter.evidence import Policy
-from richter.models import price_of, read_prices
 from richter.records import counted, printable
 from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
 from richter.tables import ReadOptions, read_tables
 from richter.tail import size_tail as size_of_tail
-from richter.words import describe_gap_size, describe_pilot_size, describe_span
+from richter.words import describe_gap_size, describe_pilot_size
 
 
-def size(rate: float | None, half_width: float | None, below: float | None, errors: int, **options: Any) -> None:
-    """Print and write the items for a claim on an error rate, where one is given, else on a gap of two conditions."""
+def size(
+    published: str | None,
+    rate: float | None,
+    half_width: float | None,
+    below: float | None,
+    errors: int,
+    **options: Any,
+) -> int | None:
+    """Print and write the items for a claim on an error rate, where one is given, else on a gap of two conditions.
+
+    Of published scores it decides the pairs; the exit status is theirs.
+    """
+    if published is not None:
+        _refuse_beside_published()
+        return _decide_board(published, level=options["level"], json_path=options["json_path"])
+    reading = options["reading"]
+    if (reading.weight or reading.macro) and not options["sources"]:
+        raise click.UsageError("--weight and --macro need data.")
     if below is None and rate is None and half_width is None:
         size_gap(**options)
-        return
+        return None
     shared = {name: options[name] for name in ("level", "json_path", "cluster_size", "intraclass")}
     size_error_rate(rate=rate, half_width=half_width, below=below, errors=errors, **shared)
+    return None
+
+
+def _refuse_beside_published() -> None:
+    """Refuse what somebody typed beside a table of published scores: all but the level and where to write."""
+    context = click.get_current_context()
+    own = [p for p in context.command.params if p.name not in ("published", "level", "json_path")]
+    typed = [p.human_readable_name if isinstance(p, click.Argument) else p.opts[0] for p in own
+             if p.name is not None and context.get_parameter_source(p.name) is COMMANDLINE]  # fmt: skip
+    if typed:
+        raise click.UsageError(f"--published takes --level and --json only: leave out {', '.join(typed)}.")
 
 
 def size_error_rate(
@@ -118,22 +142,17 @@ def _print_lines(out: Console, lines: Sequence[str]) -> None:
         out.print(f"{'  ' * (k > 0)}{printable(line)}", highlight=False, soft_wrap=True)
 
 
+FLOOR = 500  # of exceedances, by G3
+
+
 def size_tail(
     delta: float,
-    true: float | None,
     usd_per_call: float | None,
-    model: str | None,
-    tokens: tuple[int, int],
     json_path: str | None,
     **asked: Any,
 ) -> None:
     """Items per condition for a claim that two tail shapes differ."""
-    if model is not None and usd_per_call is None:
-        price = price_of(model, read_prices())
-        if price is None:
-            raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
-        usd_per_call = price.cost(*tokens)
-    size = size_of_tail(delta, true=true, usd_per_call=usd_per_call, **asked)
+    size = size_of_tail(delta, usd_per_call=usd_per_call, **asked)
     out = publish(size, json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
@@ -146,11 +165,11 @@ def size_tail(
         "G3 to G5, P1 and P2; of these"
     )
     out.print(f"  {size.exceedances_z:>9,}  for G3: a z-test of {delta:g} (eq. 2; {size.items_z:,} items)")
-    out.print(f"  {size.exceedances_p1:>9,}  for disjoint intervals (P1) at {1 - asked['alpha']:.4g} alone")
+    out.print(f"  {size.exceedances_p1:>9,}  for disjoint intervals (P1) at {1 - size.alpha:.4g} alone")
     if size.pairs > 1:
-        level = 1 - asked["alpha"] / size.pairs
+        level = 1 - size.alpha / size.pairs
         out.print(f"  {size.exceedances_p1_family:>9,}  for them at the level {level:.4g} of {size.pairs} pairs")
-    out.print(f"  {asked['floor']:>9,}  for the floor")
+    out.print(f"  {FLOOR:>9,}  for the floor")
     family = "" if size.pairs == 1 else f" ({size.p1_chance_family:.0%} at the family-wise level)"
     out.print(
         f"  With eq. 2's exceedances alone the intervals come out disjoint in {size.p1_chance:.0%} of studies{family}."
@@ -159,40 +178,6 @@ def size_tail(
         f"  Of a true difference of {delta:g} itself at most half pass, whatever their size: P2 asks the estimate to "
         "exceed it."
     )
-
-
-def size_published(
-    scores: tuple[str, ...],
-    n: int | None,
-    n_b: int | None,
-    names: tuple[str, str],
-    level: float,
-    json_path: str | None,
-) -> int:
-    """Print and write whether published scores differ; the exit status."""
-    if len(scores) == 1:
-        return _decide_board(scores[0], level=level, json_path=json_path)
-    try:
-        score_a, score_b = (float(x) for x in scores)
-    except ValueError as error:
-        raise click.UsageError("Give two scores, or one table of them.") from error
-    if n is None:
-        raise click.UsageError("Two scores need --n, the number of questions of the benchmark.")
-    result = floors.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
-    out, claim = publish(result, json_path), result.claim
-    assert claim.interval is not None
-    assert claim.estimate is not None
-    out.print(printable(claim.sentence))
-    out.print(
-        f"{describe_span(claim_words(claim), claim.estimate, claim.interval, is_difference=True)}, unpaired, "
-        f"p = {claim.p:.2g}; accuracy floor {100 * result.floor:.1f} points"
-    )
-    if result.p_if_paired_at_best is not None and not claim.decided:
-        out.print(
-            "Next: ask for the answers to each question. Compared in pairs, they could give p = "
-            f"{result.p_if_paired_at_best:.2g} at best."
-        )
-    return 0 if claim.decided else 4
 
 
 def _decide_board(file: str, *, level: float, json_path: str | None) -> int:

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import TailReport, read_plan, study_column
-from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     DEFAULT_MAP,
     cells,
@@ -16,8 +15,9 @@ from richter.cli._io import (
     publish,
     settle_reading,
 )
+from richter.cli._task_progress import counted_mapper
 from richter.evidence import MissingPolicy
-from richter.records import Claim, Verdict, counted, of_kind, printable
+from richter.records import Claim, counted, of_kind, printable
 from richter.tables import ReadOptions, as_options
 from richter.tail import GATES
 from richter.words import describe_note, describe_registration, describe_tail_next, describe_verdict
@@ -30,9 +30,6 @@ def severity_tail(
     reading: ReadOptions,
     plan_path: str | None,
     probe: str | None,
-    use_exit_code: bool,
-    engine: str,
-    workers: int | None,
     json_path: str | None,
     scan: bool,
     seed: int,
@@ -43,7 +40,7 @@ def severity_tail(
     trust_labels: bool,
     unpaired: bool,
     **options: Any,
-) -> int:
+) -> None:
     """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes."""
     couple = None
     if probe is not None:
@@ -57,16 +54,14 @@ def severity_tail(
         level = (
             None if click.get_current_context().get_parameter_source("level") is DEFAULT_MAP else level
         )  # the plan comes before settings
-    with open_mapper(engine, workers=workers, label="resampling") as mapper:
-        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper, "level": level}
-        asked |= {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters}
-        asked |= {"trust_labels": trust_labels, "unpaired": unpaired}
-        report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
+    asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "level": level}
+    asked |= {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters}
+    asked |= {"trust_labels": trust_labels, "unpaired": unpaired, "mapper": counted_mapper("resampling")}
+    report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
     out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
     _show(out, report)
     again = " ".join([*map(shlex.quote, files), *as_options(reading)])
     out.print(printable(describe_tail_next(report.study.claim, again=again)), soft_wrap=True)
-    return {Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3) if use_exit_code else 0
 
 
 FEW_PAIRS = 3  # up to so many, each pair's gates and notes are printed

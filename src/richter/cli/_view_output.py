@@ -11,8 +11,15 @@ from richter.errors import InputError, RichterError
 from richter.tables import ReadOptions
 
 
-def view(runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: bool) -> None:
+def view(
+    runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: bool, is_list: bool, json_path: str | None
+) -> None:
     """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export."""
+    if is_list or json_path is not None:
+        from richter.cli._run_output import list_runs
+
+        list_runs([Path(run) for run in runs or (".",)], json_path)
+        return
     from richter.report import find_runs
 
     plain = [run for run in runs if is_plain(run)]

@@ -18,7 +18,7 @@ __all__ = ["ChangeEvidence", "ChangePoint", "change_evidence", "change_point", "
 Floats = NDArray[np.float64]
 
 # What entries may vary by without a change, beside sampling: its spread in parts of the measure's span, what each
-# spread weighs, and how much of it is left a day later. Chosen by simulation (docs/validation/watching.md).
+# spread weighs, and how much of it is left a day later. Chosen by simulation (docs/reference/watch.md).
 VARIATION = 0.0025 * 2.0 ** np.arange(8)
 VARIATION_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.3, 0.1, 0.03, 0.01])
 LEFT_AFTER_A_DAY = np.array([0.0, 0.5, 0.8, 0.92, 0.97])

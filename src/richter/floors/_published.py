@@ -14,40 +14,7 @@ from richter.floors._rates import accuracy_floor
 from richter.records import Claim, Interval, Result
 from richter.stats import wilson
 
-__all__ = ["PublishedBoard", "PublishedGap", "PublishedScore", "published_board", "published_gap"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedGap(Result):
-    """The claim on score_b - score_a, and what else can be said of it without items.
-
-    The claim's `p` and interval treat the runs as unpaired. If both answered the same items the pairing helps by an
-    unknown amount: `p_if_paired_at_best` is McNemar's with as few disagreements as the scores allow.
-    """
-
-    claim: Claim
-    p_if_paired_at_best: float | None
-    floor: float
-    n_a: int
-    n_b: int
-
-
-def published_gap(
-    score_a: float,
-    score_b: float,
-    n: int,
-    *,
-    n_b: int | None = None,
-    names: tuple[str, str] = ("A", "B"),
-    level: float = 0.95,
-) -> PublishedGap:
-    """Whether two published accuracies differ: pooled z-test and Newcombe's hybrid score interval.
-
-    `floor` is the paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), one proportion's
-    (of the fewer items, where the two have other numbers).
-    """
-    check_level(level)
-    return _decide_gaps([_ask_gap(score_a, score_b, n, n if n_b is None else n_b, names)], level)[0]
+__all__ = ["PublishedBoard", "PublishedScore", "published_board"]
 
 
 def _ask_gap(score_a: float, score_b: float, n_a: int, n_b: int, names: tuple[str, str]) -> Asked:
@@ -73,35 +40,18 @@ def _ask_gap(score_a: float, score_b: float, n_a: int, n_b: int, names: tuple[st
     return Asked(question=Question(measure="accuracy", conditions=names), metric=METRICS["accuracy"], evidence=found)
 
 
-def _decide_gaps(asked: Sequence[Asked], level: float) -> list[PublishedGap]:
-    """The gaps as one Holm family decides them, each with what else can be said of it."""
-    gaps = []
-    for one, claim in zip(asked, decide(asked, level=level), strict=True):
-        (score_a, score_b), (n_a, n_b) = one.known.values, one.known.sides
-        differing = abs(round(score_b * n_b) - round(score_a * n_a))
-        best = (2 * 0.5**differing if differing else 1.0) if n_a == n_b else None
-        gaps.append(
-            PublishedGap(
-                claim=dataclasses.replace(
-                    claim, sentence=_describe_gap(claim.conditions, score_b - score_a, shown=claim.decided)
-                ),
-                p_if_paired_at_best=None if best is None else min(best, 1.0),
-                floor=accuracy_floor(min(n_a, n_b), 1 - (score_a + score_b) / 2),
-                n_a=n_a,
-                n_b=n_b,
-            )
-        )
-    return gaps
-
-
-def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
+def _describe_gap(benchmark: str, claim: Claim) -> str:
+    """What the claim says, under the name of its benchmark where it has one."""
+    gap, names = claim.estimate or 0.0, claim.conditions
     worse, better = names if gap > 0 else names[::-1]
-    points = f"{100 * abs(gap):.1f} points"
-    if shown:
-        return f"{better} scores {points} higher than {worse}: more than chance explains, even without pairs."
-    if gap == 0:
-        return f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
-    return f"Inconclusive: {better} scores {points} higher than {worse}; the scores alone don't show that it is real."
+    text = f"{better} scores {100 * abs(gap):.1f} points higher than {worse}"
+    if claim.decided:
+        text = f"{text}: more than chance explains, even without pairs."
+    elif gap == 0:
+        text = f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
+    else:
+        text = f"Inconclusive: {text}; the scores alone don't show that it is real."
+    return f"{benchmark}: {text}" if benchmark else text
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,23 +114,27 @@ def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) ->
     if not pairs:
         raise InputError("No benchmark has two scores.", remedy="Give at least two models of one benchmark.")
 
-    decided = _decide_gaps([_ask_gap(x.score, y.score, x.n, y.n, (x.model, y.model)) for x, y in pairs], level)
-    claims = tuple(
-        dataclasses.replace(gap.claim, sentence=_with_benchmark(x.benchmark, gap.claim.sentence))
-        for (x, _), gap in zip(pairs, decided, strict=True)
-    )
-    by_benchmark: dict[str, list[PublishedGap]] = {}
-    for (x, _), gap in zip(pairs, decided, strict=True):
-        by_benchmark.setdefault(x.benchmark, []).append(gap)
-    return PublishedBoard(claims=claims, benchmarks=tuple(_count_pairs(*own) for own in by_benchmark.items()))
+    asked = [_ask_gap(x.score, y.score, x.n, y.n, (x.model, y.model)) for x, y in pairs]
+    check_level(level)
+    claims = [
+        dataclasses.replace(claim, sentence=_describe_gap(x.benchmark, claim))
+        for (x, _), claim in zip(pairs, decide(asked, level=level), strict=True)
+    ]
+    by_benchmark: dict[str, list[tuple[Asked, Claim]]] = {}
+    for (x, _), one, claim in zip(pairs, asked, claims, strict=True):
+        by_benchmark.setdefault(x.benchmark, []).append((one, claim))
+    return PublishedBoard(
+        claims=tuple(claims), benchmarks=tuple(_count_pairs(*own) for own in by_benchmark.items())
+    )  # fmt: skip
 
 
-def _count_pairs(benchmark: str, gaps: Sequence[PublishedGap]) -> BenchmarkPairs:
+def _count_pairs(benchmark: str, gaps: Sequence[tuple[Asked, Claim]]) -> BenchmarkPairs:
     """How many pairs of a benchmark differ, and how many lie below the paper's floor."""
-    shown = sum(gap.claim.decided for gap in gaps)
-    below = sum(abs(gap.claim.estimate or 0.0) < gap.floor for gap in gaps)
+    shown = sum(claim.decided for _, claim in gaps)
+    below = sum(abs(one.known.estimate) < _floor_of(one) for one, _ in gaps)
     return BenchmarkPairs(name=benchmark, pairs=len(gaps), shown=shown, undecided=len(gaps) - shown, below=below)
 
 
-def _with_benchmark(benchmark: str, sentence: str) -> str:
-    return f"{benchmark}: {sentence}" if benchmark else sentence
+def _floor_of(asked: Asked) -> float:
+    """The paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), of the fewer items."""
+    return accuracy_floor(min(asked.known.sides), 1 - sum(asked.known.values) / 2)

@@ -15,7 +15,7 @@ from richter.models._providers import PROVIDERS, resolve
 
 __all__ = ["ANY_MODEL", "Price", "Prices", "price_of", "read_prices"]
 
-TABLE = Path(__file__).with_name("prices.tsv")  # written by studies/build_prices.py
+TABLE = Path(__file__).with_name("prices.tsv")  # written by tools/build_prices.py
 ANY_MODEL = "*"  # whose price is that of every model without one
 # litellm's names of providers -> how names of models begin here
 _LITELLM = {

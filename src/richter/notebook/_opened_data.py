@@ -65,6 +65,8 @@ def open_run(
     scorer: str | None = None,
     filter: str | None = None,  # noqa: A002 - the word of the command line
     pass_at: float | None = None,
+    weight: str | None = None,
+    macro: str | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> "Run":
@@ -74,7 +76,8 @@ def open_run(
     names to any of these or to arrays of scores. The options say what a table leaves open: `map` names the column of a
     field (`{"score": "quality"}`), `scale` the range of a score, `better` which end of it is good, `grade` what a word
     counts as, `wide` the columns that are conditions, `as_severity` the scores that are right and worst, `ratings`
-    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right.
+    whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score is right,
+    `weight` the column of what a question counts, `macro` one whose values count alike.
     Where the reading was inferred, `ReadingProposed` has the `options` that confirm it; `confirm` goes on without.
 
     >>> import richter
@@ -85,6 +88,7 @@ def open_run(
     given: dict[str, Any] = {
         "map": map, "scale": scale, "better": better, "grade": grade, "as_severity": as_severity, "ratings": ratings,
         "scorer": scorer, "filter": filter, "pass_at": pass_at, "wide": None if wide is None else tuple(wide),
+        "weight": weight, "macro": macro,
         "confirm": confirm or None,
     }  # fmt: skip
     chosen = dataclasses.replace(options or ReadOptions(), **{k: v for k, v in given.items() if v is not None})

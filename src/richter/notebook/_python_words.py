@@ -26,7 +26,8 @@ OPTIONS: Mapping[str, Kind] = {
                      "yes", "require-locked"), "flag"),
     **dict.fromkeys(("tried", "level", "min-shared", "pass-at", "seed", "discordance", "phi", "pairs",
                      "cluster-size", "intraclass", "power", "bins", "q"), "number"),
-    **dict.fromkeys(("on", "control", "by", "scorer", "filter", "tail-plan", "plan", "date", "condition"),
+    **dict.fromkeys(("on", "control", "by", "scorer", "filter", "tail-plan", "plan", "date", "condition",
+                     "weight", "macro"),
                     "text"),
     **dict.fromkeys(("missing", "better", "ratings"), "word"),
     **dict.fromkeys(("scale", "as-severity"), "range"),
@@ -46,9 +47,12 @@ READING = (
     "scorer",
     "filter",
     "pass_at",
+    "weight",
+    "macro",
     "confirm",
 )
-IN_FUNCTIONS = ("map", "scale", "better", "ratings", "confirm")  # of these, what `richter.compare` takes itself
+# of these, what `richter.compare` takes itself
+IN_FUNCTIONS = ("map", "scale", "better", "ratings", "weight", "macro", "confirm")
 GRADES = {"right": "1", "wrong": "0", "missing": "None"}
 # a command -> the function at the top, or the method of opened data, that does the same
 FUNCTIONS = ("compare", "gate", "size")
@@ -60,7 +64,7 @@ COMMANDS = (
     "audit", "bench", "calibration", "compare", "demo", "doctor", "export", "gate", "help", "import", "label", "plan",
     "report", "run", "search", "severity", "size", "verify", "view", "watch",
 )  # fmt: skip
-_SECOND = "tail|score|agreement|next|calibration|published|new|lock|run|show|retest|export|label|base|questions|index"
+_SECOND = "tail|score|agreement|next|calibration|new|lock|run|show|retest|export|label|base|questions|index"
 
 _PLAIN = r"(?:[^\s,;()`|'\"]*[^\s,;()`|'\".:])"  # a word that no sentence ends in
 _QUOTED = r"'[^']*'(?:\"'\"'[^']*')*|\"[^\"]*\""

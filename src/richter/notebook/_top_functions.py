@@ -23,10 +23,15 @@ def _open_data(
     scale: tuple[float, float] | None,
     better: Better | None,
     ratings: RatingKind | None,
+    weight: str | None,
+    macro: str | None,
     confirm: bool,
     options: ReadOptions | None,
 ) -> Run:
-    return open_run(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    return open_run(
+        data, map=map, scale=scale, better=better, ratings=ratings, weight=weight, macro=macro, confirm=confirm,
+        options=options,
+    )  # fmt: skip
 
 
 def compare(
@@ -52,6 +57,8 @@ def compare(
     scale: tuple[float, float] | None = None,
     better: Better | None = None,
     ratings: RatingKind | None = None,
+    weight: str | None = None,
+    macro: str | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> Comparison:
@@ -72,7 +79,10 @@ def compare(
     >>> result["old", "new"].verdict.value, result["accuracy"][0].estimate
     ('verified', 0.25)
     """
-    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(
+        data, map=map, scale=scale, better=better, ratings=ratings, weight=weight, macro=macro, confirm=confirm,
+        options=options,
+    )  # fmt: skip
     return run.compare(
         *conditions, on=on, margin=margin, by=by, control=control, missing=missing, unpaired=unpaired,
         tried=tried, min_shared=min_shared,
@@ -101,6 +111,8 @@ def gate(
     scale: tuple[float, float] | None = None,
     better: Better | None = None,
     ratings: RatingKind | None = None,
+    weight: str | None = None,
+    macro: str | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> GateResult:
@@ -117,7 +129,10 @@ def gate(
     >>> result.passed, result.exit_code
     (True, 0)
     """
-    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(
+        data, map=map, scale=scale, better=better, ratings=ratings, weight=weight, macro=macro, confirm=confirm,
+        options=options,
+    )  # fmt: skip
     return run.gate(
         plan, margin=margin, conditions=conditions, on=on, missing=missing,
         unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,
@@ -152,6 +167,8 @@ def size(
     scale: tuple[float, float] | None = None,
     better: Better | None = None,
     ratings: RatingKind | None = None,
+    weight: str | None = None,
+    macro: str | None = None,
     confirm: bool = False,
     options: ReadOptions | None = None,
 ) -> SizeResult:
@@ -182,7 +199,10 @@ def size(
         has_data=True, unpaired=unpaired, accuracy=expected, discordance=discordance, phi=phi,
         cluster_size=cluster_size, intraclass=intraclass,
     )  # fmt: skip
-    run = _open_data(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    run = _open_data(
+        data, map=map, scale=scale, better=better, ratings=ratings, weight=weight, macro=macro, confirm=confirm,
+        options=options,
+    )  # fmt: skip
     tables = run.tables.select(conditions) if conditions else run.tables
     policy = Policy(
         missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels

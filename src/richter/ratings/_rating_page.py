@@ -282,9 +282,7 @@ class RatingPage:
         if act is None:
             return error_reply(404, "There is nothing here.")
         body = await _body(request) if request.method == "POST" else {}
-        async with (
-            self.turn
-        ):  # one after the other, beside the event loop: a database that is lost holds up nobody else
+        async with self.turn:  # one after the other, beside the event loop: a slow disk holds up nobody else
             return web.json_response(await asyncio.to_thread(act, body))
 
 

@@ -88,5 +88,5 @@ def last_object(text: str, *keys: str) -> dict[str, Any] | None:
 
 
 def storable(text: str) -> str:
-    """Text that every database takes: half surrogates and zero bytes, which not all do, as the replacement sign."""
+    """Text that a ledger takes: half surrogates and zero bytes as the replacement sign."""
     return _UNSTORABLE.sub("\ufffd", text)

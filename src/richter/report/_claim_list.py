@@ -83,7 +83,7 @@ def _line(claim: Claim, group: str, *, from_winner: bool) -> tuple[str, Sequence
 
 
 def _as_claim(claim: Claim) -> Any:
-    """What sentences on sizes read of a claim, from a document of any version."""
+    """What sentences on sizes read of a claim, from a document."""
     fields = {"margin": None, "needed": None, "min_detectable_difference": None, "units": 0, "unit": "item", "n": 0}
     found = {key: claim.get(key) or otherwise for key, otherwise in fields.items()}
     sizes = [SimpleNamespace(**step) for step in claim.get("sizes") or ()]

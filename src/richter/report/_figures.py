@@ -32,7 +32,7 @@ SECTIONS: dict[str, Drawer] = {
 def figures(document: Mapping[str, Any]) -> dict[str, Figure]:
     """The figures that a results document allows, by name, in the order of the report.
 
-    A section of an older form, or one that failed, has no figures; it never keeps the others from being drawn.
+    A section that failed has no figures; it never keeps the others from being drawn.
     """
     sections = document.get("sections") or {}
     found = _drawn(floors_figures, document)

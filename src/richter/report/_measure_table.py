@@ -15,7 +15,6 @@ from richter.words._page_texts import (
     describe_standing,
     describe_worst_group,
     figure_facts,
-    finite_ends,
     is_measured,
     measure_amount,
     rail_words,
@@ -79,26 +78,11 @@ def _row(
 
 
 def figures_of(condition: Document) -> dict[str, Mapping[str, Any]]:
-    """A condition's figures by measure; of an older document those that it has."""
-    own = condition.get("measures")
-    found = dict(own) if isinstance(own, Mapping) else _older_figures(condition)
-    known = {m: f for m, f in found.items() if is_measured(f)}
+    """A condition's figures by measure."""
+    known = {m: f for m, f in (condition.get("measures") or {}).items() if is_measured(f)}
     if is_measured(condition.get("knows")):
         known["ece"] = condition["knows"]
     return known
-
-
-def _older_figures(condition: Document) -> dict[str, Any]:
-    """The figures of a document that lists no measures; its rate of wrong answers as accuracy, which claims are on."""
-    found = {"mean_score": condition.get("scored"), "catastrophic_rate": condition.get("how_badly")}
-    often = condition.get("how_often")
-    if not isinstance(often, Mapping) or not is_measured(often):
-        return found
-    right = {**often, "estimate": 1 - often["estimate"], "better": "higher"}
-    ends = finite_ends(often)
-    if ends is not None:
-        right["interval"] = {**often["interval"], "low": 1 - ends[1], "high": 1 - ends[0]}
-    return {"accuracy": right, **found}
 
 
 def _levels(figures: Any) -> list[float]:

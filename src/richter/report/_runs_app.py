@@ -67,7 +67,9 @@ def find_runs(places: Sequence[str]) -> list[str]:
             found[place] = None
             continue
         if not folder.is_dir():
-            raise InputError(f"{place} is not a run or a folder of runs.", remedy="`richter run` shows what is here.")
+            raise InputError(
+                f"{place} is not a run or a folder of runs.", remedy="`richter view --list` shows what is here."
+            )
         found |= dict.fromkeys(map(str, find_runs_in(folder)))
     return list(found)
 

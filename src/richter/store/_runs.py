@@ -12,12 +12,11 @@ from typing import Literal, TypeVar
 from richter.errors import InputError, StorageError
 from richter.store._ledger import Ledger, Unsettled
 from richter.store._spending import RunUsage, Spender, Usage
-from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, RunLike, SqliteDatabase, ensure_inside, take_lock
+from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, RunLike, SqliteDatabase, ensure_inside, is_run, take_lock
 
 __all__ = [
     "find_parts",
     "find_runs",
-    "is_run",
     "new_run",
     "open_ledger",
     "run_file",
@@ -86,11 +85,6 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
         ) from error
     finally:
         os.close(lock)
-
-
-def is_run(source: RunLike) -> bool:
-    """Whether this is the folder of a run: one that holds a ledger."""
-    return (Path(source) / LEDGER_NAME).exists()
 
 
 def run_file(run: RunLike, name: str) -> Path | None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
 from richter.store._schema import APPLICATION_ID, COLUMNS, GROWING, SCHEMA, VERSION, check_version, insert
 
-__all__ = ["LEDGER_NAME", "RunLike", "ensure_inside", "is_locked"]
+__all__ = ["LEDGER_NAME", "RunLike", "ensure_inside", "is_locked", "is_run"]
 
 RunLike = str | Path  # the folder of a run, as a caller may give it
 
@@ -185,11 +185,12 @@ class SqliteDatabase:
 
     def open_head(self) -> None:
         """Go on with the note of the number of commits; where the end is not known it stays unknown."""
-        path = self.path.parent / HEAD_NAME
-        if self.describe_lost_end():
-            path.unlink(missing_ok=True)
-        else:
-            self._head = os.open(path, os.O_WRONLY)
+        path, is_lost = self.path.parent / HEAD_NAME, bool(self.describe_lost_end())
+        with contextlib.suppress(OSError):  # then it stays behind, and says less
+            if is_lost:
+                path.unlink(missing_ok=True)
+            else:
+                self._head = os.open(path, os.O_WRONLY)
 
     def _state(self) -> tuple[object, ...] | None:
         files = [self.path, self.path.with_name(self.path.name + "-wal")]
@@ -227,8 +228,9 @@ class SqliteDatabase:
         db.execute("PRAGMA cache_size=-65536")  # in KiB: an import's keys come in no order
         if is_new:
             head = self.path.parent / HEAD_NAME
-            if not head.exists():
-                head.write_text("0\n", encoding="ascii")
+            with contextlib.suppress(OSError):  # SQLite says what is wrong with the folder
+                if not head.exists():
+                    head.write_text("0\n", encoding="ascii")
             db.executescript(
                 f"BEGIN IMMEDIATE; PRAGMA application_id={APPLICATION_ID}; {SCHEMA} "  # constants, not input
                 f"PRAGMA user_version={VERSION}; COMMIT;"
@@ -293,7 +295,8 @@ class SqliteDatabase:
                 raise
             self._db.execute("COMMIT")
             if commits is not None and self._head is not None:
-                os.pwrite(self._head, f"{commits:>12}\n".encode(), 0)
+                with contextlib.suppress(OSError):  # a full disk: the records are kept
+                    os.pwrite(self._head, f"{commits:>12}\n".encode(), 0)
             return result
 
     def being_written(self) -> bool:
@@ -380,6 +383,11 @@ def _reserve(folder: Path) -> bool:
             (folder / RESERVE_NAME).unlink()
         return False
     return True
+
+
+def is_run(source: RunLike) -> bool:
+    """Whether this is the folder of a run: one that holds a ledger."""
+    return (Path(source) / LEDGER_NAME).exists()
 
 
 def ensure_inside(path: Path, folder: Path) -> Path:

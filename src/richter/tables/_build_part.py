@@ -76,6 +76,8 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows = keys.with_columns(s.alias(f) for f, s in numbers.items() if f != "severity")
     rows = rows if scores is None else rows.with_columns(scores.values.alias("value"))
     rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in TEXTS if f in place)
+    if options.macro in (*frame.columns, *place):
+        rows = rows.with_columns(text_of(frame[place.get(options.macro, options.macro)]).alias("macro"))
     rows = _with_errors(_with_refusals(rows, frame, place, scores, what, notes))
     rows = _with_statuses(rows, frame, place, options, notes)
     measures = _measures(frame, table, numbers, options, notes)

@@ -176,7 +176,7 @@ def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: 
     if other in frame.columns and by in frame.columns and 1 < frame[by].n_unique() == frame.n_unique([by, other]):
         raise InputError(
             f"{what}: {brief(other)} is one number for each {brief(by)}: an average, not the results of single items.",
-            remedy="Give the file with each question's own result (two averages and their n: richter size published).",
+            remedy="Give the file with each question's own result (averages with n: richter size --published TABLE).",
         )
     item = item_option(frame, place)
     raise InputError(
@@ -608,7 +608,7 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, a
         raise InputError(
             f"{what}: each row is an average of many answers ({brief(amount)} says of how many) for one "
             f"of {counted(n, 'value')} of {name}, not the result of a single item.",
-            remedy="Give the file with a row for each question (two averages and their n: richter size published); "
+            remedy="Give the file with a row for each question (averages and their n: richter size --published TABLE); "
             f"if each is to count as one item: {map_option('item', column)}",
         )
     if are_few or "key" not in leaf_name(column):

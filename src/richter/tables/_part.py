@@ -24,6 +24,7 @@ from richter.tables._tables import (
     SCORES,
     Dataset,
     ReadOptions,
+    count_alike,
     counting_kind,
     order_of_answers,
     severity_of,
@@ -122,6 +123,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, unused = _with_groups(answers, parts, options, notes)
     if unused := unused | dict.fromkeys((name for part in parts for name in part.unused if name not in unused), ""):
         notes.append(_unused_note(unused))
+    answers = _with_macro(answers, options, what)
     (answers, codes), (ratings, _) = _in_order(answers, conditions), _in_order(ratings, conditions)
     ordered = answers["item"]
     if options.as_severity is not None and not (ratings["kind"] == "given").any():
@@ -165,6 +167,27 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )
     found.__dict__["answer_codes"] = draft.answer_codes  # of the same rows
     return found
+
+
+def _with_macro(answers: pl.DataFrame, options: ReadOptions, what: str) -> pl.DataFrame:
+    """The answers with the values that count alike, where there are such, and the weights that make them."""
+    if options.macro is None:
+        return answers
+    if answers["macro"].null_count() == len(answers) and options.macro in ("domain", "tier", "group"):
+        answers = answers.with_columns(pl.col(options.macro).alias("macro"))
+    name, values = brief(options.macro), answers.select("item", "macro").unique()
+    if values["macro"].null_count() == len(values):
+        raise InputError(f"{what} has no column {name!r}.", remedy="Name a column with one value per question.")
+    for faults, has in (
+        (values.filter(pl.col("macro").is_null())["item"], f"no {name}"),
+        (values.filter(pl.col("item").is_duplicated())["item"], f"several values of {name}"),
+    ):
+        if number := faults.n_unique():
+            raise InputError(
+                f"{counted(number, 'question has', 'questions have')} {has}.",
+                remedy="Every value counts alike (--macro) only where each question has one: name another column.",
+            )
+    return count_alike(answers)
 
 
 def _keep_codes(tables: Dataset, items: pl.Series, codes: Indices) -> None:
@@ -654,7 +677,9 @@ def _understood(
     numbers = [answers[name].drop_nulls().n_unique() for name in ("group", "group_2")]
     if groups := [f"in {counted(number, 'group')}" for number in numbers if number]:
         said.append(f"questions {' and '.join(groups)}")
-    if answers["weight"].drop_nulls().n_unique() > 1:
+    if tables.reading.macro is not None:
+        said.append(f"each {brief(tables.reading.macro)} counting alike")
+    elif answers["weight"].drop_nulls().n_unique() > 1:
         said.append("questions weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
@@ -728,7 +753,7 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
         "average that is written beside each item, not "
         "the results of single items.",
         remedy="Name the column with each item's own result: --map score=COLUMN (two averages and their n: richter "
-        "size published).",
+        "size --published TABLE).",
     )
 
 

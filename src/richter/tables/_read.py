@@ -48,6 +48,7 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: b
     """
     options = options or ReadOptions()
     options = dataclasses.replace(options, confirm=True) if confirm else options
+    given, options = options, _with_one_weighting(options)
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
     what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
@@ -60,7 +61,20 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: b
             raise _without_scratch(error, f"{scratch}/") from error
     pairs = (named_source(s) for s in sources if not is_frame(s))
     named = {name: place for name, place in pairs if name is not None}
-    return dataclasses.replace(tables, places=tuple(_places(sources)), named_places=named, options=options)
+    return dataclasses.replace(tables, places=tuple(_places(sources)), named_places=named, options=given)
+
+
+def _with_one_weighting(options: ReadOptions) -> ReadOptions:
+    """The options with a column of weights among those mapped; refused where two say what a question counts."""
+    mapped = dict(options.map)
+    macro = mapped.pop("macro", None) or options.macro
+    if sum(column is not None for column in (options.weight, macro, mapped.get("weight"))) > 1:
+        raise InputError(
+            "Two options say what a question counts.", remedy="Give one of --weight, --macro and --map weight=COLUMN."
+        )
+    if options.weight is not None:
+        mapped["weight"] = options.weight
+    return dataclasses.replace(options, map=mapped, weight=None, macro=macro)
 
 
 def _without_scratch(error: InputError | LedgerError, scratch: str) -> InputError:
@@ -126,7 +140,9 @@ def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:
 
 def _options_of_source(given: Source, options: ReadOptions) -> ReadOptions:
     """The options with those that are saved for the source; a frame has none."""
-    return options if is_frame(given) else options_for(str(named_source(given)[1]), options)
+    if is_frame(given):
+        return options
+    return _with_one_weighting(options_for(str(named_source(given)[1]), options))
 
 
 def _of_source(part: Part, given: Source, source: Source, options: ReadOptions) -> Part:

@@ -110,6 +110,7 @@ def as_options(reading: ReadOptions) -> list[str]:
               "pass-at": reading.pass_at, "layout": ",".join(reading.layout) or None}  # fmt: skip
     return [
         *(map_option(field, column) for field, column in reading.map.items()),
+        *(map_option(f, c) for f, c in (("weight", reading.weight), ("macro", reading.macro)) if c is not None),
         *(f"--{name} {low:g}:{high:g}" for name, (low, high) in ((n, e) for n, e in ends.items() if e)),
         *(f"--{name} {shlex.quote(str(value))}" for name, value in single.items() if value is not None),
         *(f"--grade {shlex.quote(f'{word}={means}')}" for word, means in _grade_words(reading.grade).items()),

@@ -52,8 +52,8 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
     "group_2": pl.String,
-    "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
-    "human_cluster": pl.String,
+    "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "macro": pl.String,
+    "cluster": pl.String, "clustered_by": pl.String, "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
     "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64,
 }  # fmt: skip
@@ -80,7 +80,8 @@ class ReadOptions:
     them), `ratings` whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score
     between 0 and 1 counts as right, `grade` what a word among the grades counts as (None: as no grade); `any_scale`
     takes severities above 4 as they stand, more being worse. `layout` names the steps that bring a table to one row per
-    answer. `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
+    answer. `weight` names the column of what a question counts, `macro` one whose values count alike (`count_alike`).
+    `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
     `saved` are the readings of files by the pattern of their names, as `richter.toml` has them. `settings` are the
     options, as a shell takes them, that `richter.toml` settled and nobody typed: the data say so.
     """
@@ -97,6 +98,8 @@ class ReadOptions:
     grade: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     any_scale: bool = False
     layout: tuple[str, ...] = ()
+    weight: str | None = None
+    macro: str | None = None
     confirm: bool = dataclasses.field(default=False, compare=False)
     saved: Mapping[str, "ReadOptions"] = dataclasses.field(default_factory=dict, compare=False)
     settings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
@@ -215,6 +218,8 @@ class Dataset:
         if len(set(conditions)) < len(conditions):
             raise InputError("A condition is named twice.", remedy="Name different conditions.")
         kept = self._filtered(pl.col("condition").is_in(list(conditions)))
+        if self.reading.macro is not None:
+            kept["answers"] = count_alike(kept["answers"])
         return dataclasses.replace(self, conditions=tuple(conditions), whole=self.whole or self, **kept)
 
     def first_draws(self) -> "Dataset":
@@ -276,6 +281,17 @@ class Dataset:
                 for part in _hashed_bytes(column):
                     digest.update(part)
         return digest.hexdigest()[:16]
+
+
+def count_alike(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers with weights by which each value of the column `macro` counts alike.
+
+    Of n items in K values an item weighs n / (K x the items of its value): 1 on average.
+    """
+    own = answers.select("item", "macro").unique("item")
+    weight = len(own) / (own["macro"].n_unique() * pl.len().over("macro"))
+    weighed = own.select("item", weight.alias("weight"))
+    return answers.drop("weight").join(weighed, on="item", how="left", maintain_order="left").select(answers.columns)
 
 
 def _hashed_bytes(column: pl.Series) -> Iterator[bytes]:

@@ -44,16 +44,19 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     Known is a table in which a row is a question, and each column but those that say something of the question holds
     plain grades of one kind. Which column names the question then changes no number.
     """
-    is_settled = options.layout or options.wide is not None or options.scorer is not None or {*options.map} - {"item"}
+    mapped = {*options.map} - {"item", "weight"}
+    is_settled = options.layout or options.wide is not None or options.scorer is not None or mapped
     item = None if is_settled else options.map.get("item") or _row_name(rows)
     if item is None or (item in rows.columns and text_of(rows[item]).n_unique() < rows.height):
         return None
+    weight = options.map.get("weight")
     rest = [c for c in rows.columns if c != item]
-    wide = [c for c in rest if _is_graded(rows[c]) and not is_listed("reference", c)]
+    wide = [c for c in rest if c != weight and _is_graded(rows[c]) and not is_listed("reference", c)]
     others = [c for c in rest if c not in wide]
-    if not all(_tells_of_question(rows, c, wide) for c in others) or not _are_plain(rows, wide):
+    if not all(c == weight or _tells_of_question(rows, c, wide) for c in others) or not _are_plain(rows, wide):
         return None
     place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others)}
+    place |= {"weight": weight} if weight in others else {}
     return RoledTable(
         frame=melt_conditions(rows, [item, *others] if item in rows.columns else others, wide), given=rows,
         place=place, wide=wide, faults=shared_faults(wide), known=("item", "condition"), notes=notes,

@@ -16,7 +16,7 @@ __all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_questi
 
 REFUSAL = -1  # the class of all refusals and empty answers
 
-# Chosen on the equivalence verdicts of NQ-open's samples (studies/sampling_threshold.py): the pairwise F1 is best at
+# Chosen on the equivalence verdicts of NQ-open's samples (tests/sampling/test_offline.py): the pairwise F1 is best at
 # 0.325 on one half of the questions and at 0.275 on the other, and 0.91 and 0.92 on the half it was not chosen on.
 THRESHOLD = 0.3
 MOST_FORMS = 1_500  # of one question: each is compared with each

@@ -121,6 +121,9 @@ class NamedData:
         return f"check the judge by hand: {texts}{self.label_command()}"
 
 
+MORE_RUNS = "add runs (other seeds, checkpoints or templates), and questions"
+
+
 def describe_first_step(
     claims: Sequence[Claim], data: NamedData, changed: Mapping[tuple[str, ...], tuple[int, int]] | None = None
 ) -> str:
@@ -134,6 +137,8 @@ def describe_first_step(
     waiting = [c for c in main if c.verdict is Verdict.UNDECIDED]
     if _needs_labels(main, waiting):
         return f"label more answers, or see the automatic grades alone: richter compare {data.asked} --ratings rule"
+    if any(c.unit == "run" for c in waiting):
+        return MORE_RUNS
     if waiting:
         return _describe_more_questions(waiting, data, n_pairs=len(main))
     is_over = bool(main) and all(c.decided and not c.apart for c in main)

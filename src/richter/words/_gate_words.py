@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from richter.claims._measures import claim_words
 from richter.records import Claim, Verdict
-from richter.words._advice import NamedData
+from richter.words._advice import MORE_RUNS, NamedData
 from richter.words._claim_sentences import describe_gap, describe_label_change
 from richter.words._spans import count_units, describe_ends, describe_span, digits_by_width, round_up_to_two_figures
 
@@ -117,7 +117,9 @@ def _describe_open_step(claims: Sequence[Claim], check: str, obstacles: Sequence
 
 
 def _describe_more(waiting: Sequence[Claim], size: str) -> str:
-    """How many questions would settle the claims that wait."""
+    """How many questions would settle the claims that wait; where runs vary, too, no number of them alone would."""
+    if any(claim.unit == "run" for claim in waiting):
+        return f"{MORE_RUNS[0].upper()}{MORE_RUNS[1:]}."
     needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]
     if not needed:
         return f"Add questions{size}"

@@ -17,7 +17,7 @@ def describe_base_rate(frame: Found, rate: Found, *, drawn: bool, whole: bool) -
         return [
             "The error rate of the base is unknown.",
             f"Earlier searches chose {frame.chosen:,} of the {frame.size:,} paragraphs that have questions.",
-            "Write questions for the other paragraphs with `richter search questions`, or add --generator.",
+            "Write questions for the other paragraphs with `richter search --only questions`, or add --generator.",
         ]
     if rate.error_rate is None or rate.interval is None:
         if drawn:

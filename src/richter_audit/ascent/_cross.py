@@ -41,10 +41,10 @@ class CrossMatrix(Result):
     correlation: tuple[tuple[float | None, ...], ...]
 
 
-def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
-    """The items of the paragraphs that a run finished asking about, or only of those whose error exceeds xi."""
+def read_subset(run: RunLike) -> Subset:
+    """The items of the paragraphs that a run finished asking about."""
     search = read_search_records(run)
-    rows = set(search.failing if failing else search.known_errors)
+    rows = set(search.known_errors)
     items = tuple(item for item in search.items.values() if row_of(item.id) in rows and is_first(item.id))
     return Subset(run=str(run), condition=search.condition, base=search.note["base"], items=items)
 

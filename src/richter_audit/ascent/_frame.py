@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from richter.records import Result
 from richter_audit.knowledge import KnowledgeBase
-from richter_audit.knowledge._stored_questions import CALLS
 
 __all__ = ["SamplingFrame"]
 
@@ -52,8 +51,7 @@ def sampling_frame(base: KnowledgeBase, generator: str | None, lines: int) -> Sa
     size = int(drawable_rows(base, generator, lines).sum())
     if generator is not None:
         return SamplingFrame(kind="all", size=size)
-    only_searches = not (base.folder / CALLS).exists()  # nobody else wrote questions, whatever older files say
-    by_search = {q.row: only_searches or q.origin == SEARCH_ORIGIN for q in base.stored if not q.rejected}
+    by_search = {q.row: q.origin == SEARCH_ORIGIN for q in base.stored if not q.rejected}
     chosen = [row for row, picked in by_search.items() if picked]
     tried = np.zeros(len(base), dtype=np.bool_)
     tried[[q.row for q in base.stored if q.row < len(base)]] = True

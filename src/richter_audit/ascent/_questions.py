@@ -210,7 +210,7 @@ def _useless_generator_error(generator: str, rejected: Counter[str]) -> ModelErr
     why = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
     return ModelError(
         f"{generator} wrote no question that can be asked about {FIRST} paragraphs ({why}).",
-        remedy="Use another generator, or look at what it writes with --rejects; the rest was not asked.",
+        remedy="Use another generator; the rest was not asked.",
     )
 
 

@@ -139,5 +139,5 @@ def no_question_error(base: KnowledgeBase) -> InputError:
     """Nothing in the base can be asked about."""
     return InputError(
         f"{base.folder} has no paragraph with a question to ask.",
-        remedy="Write some with `richter search questions`, or give a generator model.",
+        remedy="Write some with `richter search --only questions`, or give a generator model.",
     )

@@ -195,7 +195,7 @@ def read_search_ledger(ledger: Ledger) -> SearchRecords:
     """What a search's ledger holds."""
     note = ledger.note("search")
     if note is None:
-        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search run`.")
+        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search`.")
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
     settings, items, picks = SearchSettings.from_dict(note["settings"]), ledger.items(), ledger.picks()
     given, judged = last_answers(ledger.answers(condition.name)), read_judged(ledger, condition.name)

@@ -24,9 +24,7 @@ def ask(
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
     style: str | None,
-    shots: tuple[int, ...],
     max_tokens: int,
-    top_p: float | None,
     seed: int | None,
     logprobs: bool,
     draws: int,
@@ -41,9 +39,8 @@ def ask(
         models,
         temperatures=temperatures or (0.0,),
         systems=[read_system(text) for text in systems] or [""],
-        decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
+        decoding=Decoding(max_tokens=max_tokens, seed=seed, logprobs=logprobs),
         style=style,
-        shots=shots or (None,),
         items=items,
     )
     if calls.dry_run:
@@ -53,7 +50,7 @@ def ask(
         told = (cells(figures, row, cost=price(row.money_usd_most)) for row in rows)
         out.print(grid("condition|model|calls|answered already|tokens in|tokens out, at most|at most", told))
         out.print(
-            "An answer that is cut off is asked again (--most-tokens): that is not in here, and --budget holds it."
+            "An answer that is cut off is asked again with more tokens: that is not in here, and --budget holds it."
         )
         calls.say_prices(out)
         return

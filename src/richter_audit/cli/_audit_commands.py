@@ -1,14 +1,13 @@
-"""The options and help of `audit` with its stages, `demo` and `severity score`; their bodies load when they run."""
+"""The options and help of `audit` with its stages, and of `demo`; their bodies load when they run."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from richter.cli._options import add_options, command, json_option, resamples_option, seed_option
 from richter.texts import GRADERS
 from richter_audit.cli._call_options import call_options
+from richter_audit.cli._staged_command import StagedCommand
 
 bench_options = add_options(
     click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet."),
@@ -28,29 +27,22 @@ self_option = click.option(
 )
 
 
-class StagedCommand(click.Command):
-    """A command of several stages: `--only STAGE` does one of them, which has options of its own."""
-
-    def __init__(self, *args: Any, stages: Mapping[str, click.Command], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.stages = dict(stages)
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """The context of the stage that is named, else of all of them."""
-        for k, word in enumerate(args):
-            option, equals, value = word.partition("=")
-            taken = 1 if equals else 2
-            stage = value if equals else " ".join(args[k + 1 : k + 2])
-            if option == "--only" and stage in self.stages:
-                rest = [*args[:k], *args[k + taken :]]
-                extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
-                return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-@command("_ask_output:ask")
+@command(
+    "_ask_output:ask",
+    shown=(
+        "bench",
+        "model",
+        "temperature",
+        "system",
+        "style",
+        "max-tokens",
+        "draws",
+        "limit",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=Path)
 @bench_options
 @condition_options
@@ -62,13 +54,8 @@ class StagedCommand(click.Command):
     "Default: choice where items have options and no sentence, else chat.",
 )
 @click.option(
-    "--shots",
-    multiple=True,
-    type=click.IntRange(0),
-    help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
+    "--max-tokens", type=click.IntRange(1), default=500, help="Of an answer; one that is cut off is asked again."
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
 @click.option(
     "--logprobs",
@@ -78,7 +65,7 @@ class StagedCommand(click.Command):
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
 @call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
-@click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
+@click.option("--context-tokens", type=click.IntRange(64), help="Local models: tokens of a prompt and its answer.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @json_option
 def ask() -> None:
@@ -88,7 +75,7 @@ def ask() -> None:
     Examples:
       richter bench facts --items 1000 -o facts.jsonl
       richter audit --only ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
-      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --style cloze --shots 0 --shots 2
+      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --style cloze
       richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
       richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
       richter audit --only ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 1
@@ -96,7 +83,22 @@ def ask() -> None:
     """
 
 
-@command("_judge_output:judge")
+@command(
+    "_judge_output:judge",
+    shown=(
+        "rules",
+        "grader",
+        "tolerance",
+        "judges",
+        "gazetteer",
+        "allow-self",
+        "limit",
+        "output",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=Path)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
 @click.option(
@@ -106,7 +108,6 @@ def ask() -> None:
 )
 @click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
 @click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
-@click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
 @click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench` wrote beside the items.")
 @self_option
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
@@ -130,12 +131,27 @@ def judge() -> None:
       richter audit --only judge run1 --grader auto
       richter audit --only judge run1 --grader number --tolerance 0.01
       richter audit --only judge run1 --rules -o scores.csv && richter severity scores.csv
-      richter audit --only judge run1 --rules --judges smollm2 --judge-system "Be strict." --allow-self
+      richter audit --only judge run1 --rules --judges smollm2 --allow-self
     The same command again asks only what is missing.
     """
 
 
-@command("_draw_output:draw")
+@command(
+    "_draw_output:draw",
+    shown=(
+        "bench",
+        "model",
+        "draws",
+        "temperature",
+        "style",
+        "judge",
+        "adaptive",
+        "limit",
+        "budget",
+        "dry-run",
+        "json",
+    ),
+)
 @click.argument("run", type=Path)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
@@ -147,16 +163,15 @@ def judge() -> None:
     type=click.FloatRange(0, 2, min_open=True),
     help="Above 0. Several make several conditions.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=200, help="Of an answer; one that is cut off is asked again."
+)
 @click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
 @click.option(
     "--style",
     type=click.Choice(["chat", "choice", "cloze"]),
     help="choice: with the options listed; cloze: complete a sentence by one. Default as for --only ask.",
 )
-@click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
-@click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @limit_option
@@ -177,7 +192,71 @@ def draw() -> None:
     """
 
 
-@command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
+@command(
+    "_score_output:score",
+    reads=("map", "wide", "filter"),
+    shown=("scorer", "output", "model", "weights", "test", "copy", "paraphraser", "limit", "budget", "dry-run", "json"),
+)  # of scores it needs none
+@click.argument("source", metavar="RUN|FILE")
+@click.option(
+    "--scorer",
+    "scorers",
+    type=click.Choice(["nll", "toxicity", "length"]),
+    multiple=True,
+    required=True,
+    help="Several may be given.",
+)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
+@click.option("--model", default="smollm2", help="nll: the judge model: local, or a vLLM or llama.cpp server.")
+@click.option("--weights", type=click.Path(path_type=Path), help="toxicity: a linear model over words, as JSON.")
+@click.option("--test", "test_too", is_flag=True, help="Run the tail protocol on every scorer's column.")
+@click.option(
+    "--copy",
+    "copies",
+    type=click.Choice(["template", "model", "length", "judge"]),
+    multiple=True,
+    help="Ask copies of a RUN in other words, score them, and compare the tails. Several may be given.",
+)
+@click.option("--paraphraser", help="With --copy model: the model that puts the questions into other words.")
+@limit_option
+@resamples_option(200, default=2000)
+@seed_option
+@call_options(
+    "5usd, 20000calls or 2Mtok, for scoring and for each copy.",
+    dry_run="With --copy: ask nothing, say how much it would be.",
+)
+@json_option
+def score() -> None:
+    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
+    severity.
+
+    nll: the mean negative log-likelihood per token under a judge model. toxicity: a probability, by alt-profanity-check
+    or by --weights, bounded in [0, 1]. length: characters. None says that an answer is wrong. Other columns of a table
+    that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
+
+    --copy says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
+    same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
+    answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is paid for twice. Every
+    condition goes through all gates of the protocol against each of its copies.
+
+    \b
+    Examples:
+      richter audit run1 --scorer nll -o scores.csv
+      richter audit answers.csv --scorer toxicity -o scores.csv --map answer=reply
+      richter audit run1 --scorer nll --model vllm/Qwen/Qwen2.5-3B-Instruct -o scores.csv
+      richter audit run1 --scorer nll --scorer toxicity --weights words.json --test -o scores.csv
+      richter audit run1 --scorer nll --copy template --copy length -o probe.csv
+      richter audit run1 --scorer nll --copy model --paraphraser openai/gpt-4o-mini -o probe.csv
+    """
+
+
+@command(
+    "_audit_output:audit",
+    cls=StagedCommand,
+    stages={"ask": ask, "draw": draw, "judge": judge, "score": score},
+    named_by={"--scorer": "score"},
+    shown=("bench", "model", "generator", "judges", "draws", "kb", "stop-when", "plan", "only", "budget", "dry-run"),
+)
 @click.argument("run", type=Path, metavar="RUN|DOCUMENTS")
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
@@ -189,12 +268,14 @@ def draw() -> None:
 @click.option(
     "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=200, help="Of an answer; one that is cut off is asked again."
+)
 @limit_option
 @click.option(
     "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
 )
-@click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
+@click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
 @click.option(
     "--judges",
     "judge_names",
@@ -284,63 +365,4 @@ def demo() -> None:
       richter demo
       richter demo --quick
       richter demo --also gemma-270m
-    """
-
-
-@command("_score_output:severity_score", reads=("map", "wide", "filter"))  # of scores it needs none
-@click.argument("source", metavar="RUN|FILE")
-@click.option(
-    "--scorer",
-    "scorers",
-    type=click.Choice(["nll", "toxicity", "length"]),
-    multiple=True,
-    required=True,
-    help="Several may be given.",
-)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
-@click.option("--model", default="smollm2", help="nll: the judge model: local, or a vLLM or llama.cpp server.")
-@click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts that a local model reads in parallel.")
-@click.option("--weights", type=click.Path(path_type=Path), help="toxicity: a linear model over words, as JSON.")
-@click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
-@click.option(
-    "--probe", "probes", is_flag=True, help="Ask copies of a RUN in other words, score them, and compare the tails."
-)
-@click.option(
-    "--copy",
-    "copies",
-    type=click.Choice(["template", "model", "length", "judge"]),
-    multiple=True,
-    help="With --probe: how. By default template and length.",
-)
-@click.option("--paraphraser", help="With --copy model: the model that puts the questions into other words.")
-@limit_option
-@resamples_option(200, default=2000)
-@seed_option
-@call_options(
-    "5usd, 20000calls or 2Mtok, for scoring and for each copy.",
-    dry_run="With --probe: ask nothing, say how much it would be.",
-)
-@json_option
-def severity_score() -> None:
-    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
-    severity.
-
-    nll: the mean negative log-likelihood per token under a judge model. toxicity: a probability, by alt-profanity-check
-    or by --weights, bounded in [0, 1]. length: characters. None says that an answer is wrong. Other columns of a table
-    that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
-
-    --probe says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
-    same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
-    answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is paid for twice. Every
-    condition goes through all gates of the protocol against each of its copies.
-
-    \b
-    Examples:
-      richter severity score run1 --scorer nll -o scores.csv
-      richter severity score answers.csv --scorer toxicity -o scores.csv --map answer=reply
-      richter severity score run1 --scorer nll --model vllm/Qwen/Qwen2.5-3B-Instruct -o scores.csv
-      richter severity score run1 --scorer nll --scorer toxicity --weights words.json --test -o scores.csv
-      richter severity score run1 --probe --scorer nll -o probe.csv
-      richter severity score run1 --probe --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
     """

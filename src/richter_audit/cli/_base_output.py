@@ -1,4 +1,4 @@
-"""What `richter search base`, `questions` and `index` print: knowledge bases, their questions, their index."""
+"""What `richter search --only base`, `questions` and `index` print: knowledge bases, their questions, their index."""
 
 import time
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 
 SKIPPED_NAMED = 3  # files of each reason
+SHOWN = 3  # paragraphs
 How = dict[str, Any]  # who embeds, where it runs, and where progress goes
 
 
@@ -38,15 +39,12 @@ def _building(model_path: Path | None, engine: str, workers: int | None) -> Iter
         yield {"embedding": model.name, "vectors": model.embed, "dim": model.dim, "engine": where, "watch": watch}
 
 
-def search_base(
+def base(
     places: tuple[str, ...],
     path: Path | None,
     parts: tuple[str, ...],
-    documents: int | None,
     model_path: Path | None,
-    head: int,
     sample: int | None,
-    recall: int | None,
     seed: int,
     engine: str,
     workers: int | None,
@@ -59,7 +57,7 @@ def search_base(
         if sample is not None:
             _show_sample(Path(places[0]), sample, seed, json_path)
         else:
-            _show(Path(places[0]), head, recall, seed, json_path)
+            _show(Path(places[0]), json_path)
         return
     with _building(model_path, engine, workers) as how:
         if path is None:
@@ -67,7 +65,7 @@ def search_base(
         elif places[0] == "facts" and not Path("facts").exists():
             _build_facts(path, parts, how, json_path)
         else:
-            _ingest(Path(places[0]), path, documents, how, json_path)
+            _ingest(Path(places[0]), path, how, json_path)
 
 
 def _build_facts(path: Path, parts: tuple[str, ...], how: How, json_path: str | None) -> None:
@@ -79,15 +77,15 @@ def _build_facts(path: Path, parts: tuple[str, ...], how: How, json_path: str | 
     _print(path, knowledge.write_base(path, documents, name=name, sources=world.versions, **how), json_path)
 
 
-def _ingest(source: Path, path: Path, documents: int | None, how: How, json_path: str | None) -> None:
+def _ingest(source: Path, path: Path, how: How, json_path: str | None) -> None:
     """Make a base of documents in a folder or a file."""
-    made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
-    texts = knowledge.read_documents(source).first(documents)
-    info = knowledge.write_base(path, texts, name=source.stem, sources=made_of, **how)
+    texts = knowledge.read_documents(source)
+    info = knowledge.write_base(path, texts, name=source.stem, sources={"file": source.name}, **how)
     _print(path, info, json_path)
     if not info.askable:
         console(json_path).print(
-            f"No paragraph has a question yet. Next: richter search questions {quote(str(path))} --generator MODEL"
+            "No paragraph has a question yet. "
+            f"Next: richter search --only questions {quote(str(path))} --generator MODEL"
         )
     _index_if_large(knowledge.open_base(path), json_path)
 
@@ -108,13 +106,13 @@ def _add(path: Path, source: Path, how: How, json_path: str | None) -> None:
     _print(path, info, json_path, index=found)
 
 
-def search_index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, json_path: str | None) -> None:
+def index(path: Path, url: str | None, rebuild: bool, seed: int, json_path: str | None) -> None:
     """Index a base that outgrows memory, on disk or in an object store, and measure what the index finds."""
     if url is not None and "://" in url and url.partition("://")[0] not in ("s3", "gs", "az"):
         raise InputError(
             f"{printable(url)} is not an address of a store.", remedy="Use a folder, s3://, gs:// or az://."
         )
-    found = _index(knowledge.open_base(path), seed=seed, url=url, target=recall, rebuild=rebuild)
+    found = _index(knowledge.open_base(path), seed=seed, url=url, rebuild=rebuild)
     out = publish({"base": str(path), "index": found}, json_path)
     out.print(found.sentence())
     out.print(
@@ -141,19 +139,17 @@ def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> Non
         console(json_path).print(_index(base).sentence())
     except MissingPart:
         console(json_path).print(
-            f"It outgrows memory: `richter search index {quote(str(base.folder))}` speeds up its searches "
+            f"It outgrows memory: `richter search --only index {quote(str(base.folder))}` speeds up its searches "
             "(pip install 'richter[lance]')."
         )
 
 
-def search_questions(
+def questions(
     path: Path,
     generator: str | None,
     checker: str | None,
     calls: Calls,
-    concurrency: int,
     confirm: int | None,
-    rejects: int,
     seed: int,
     json_path: str | None,
     **most: Any,
@@ -178,7 +174,7 @@ def search_questions(
         def progress(done: int, total: int) -> None:
             told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True)
 
-        most |= {"budget": budget, "concurrency": concurrency, "progress": progress}
+        most |= {"budget": budget, "progress": progress}
         found = ascent.generate_questions(base, writer, rng=rng, **most)
     else:
         found = ascent.report_questions(base)
@@ -198,9 +194,6 @@ def search_questions(
     checked = ascent.read_key_check(path)
     if checked or found.kept:
         out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
-    for q in [q for q in base.stored if q.rejected and q.question.wordings][:rejects]:
-        said = f"{q.rejected}: {q.question.wordings[0]} -> {q.question.answer}"
-        out.print(printable(said, limit=300), soft_wrap=True)
     write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
 
 
@@ -218,20 +211,16 @@ def _show_sample(path: Path, count: int, seed: int, json_path: str | None) -> No
         out.print(printable(p.text, limit=4000), soft_wrap=True)
 
 
-def _show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
+def _show(path: Path, json_path: str | None) -> None:
     """Show what a base holds."""
     base = knowledge.open_base(path)
-    found = None
-    if recall is not None:
-        rng = np.random.default_rng(seed)
-        found = knowledge.measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
     index, out = knowledge.read_index_info(base), console(json_path)
-    _print(path, base.info, json_path, names=len(base.categories[0]), recall=found, index=index)
+    _print(path, base.info, json_path, names=len(base.categories[0]), index=index)
     if index is not None:
         out.print(index.sentence())
         if index.rows != len(base):
-            out.print(f"It covers {index.rows:,} paragraphs: bring it up to date with `richter search index`.")
-    count = min(head, len(base))
+            out.print(f"It covers {index.rows:,} paragraphs: bring it up to date with `richter search --only index`.")
+    count = min(SHOWN, len(base))
     rows = [i * len(base) // count for i in range(count)]
     told = (
         cells("{row}|{r.category:24}|{asked}|{r.text:160}", p, row=row, asked=len(p.questions))
@@ -247,10 +236,9 @@ def _print(
     json_path: str | None,
     *,
     names: int | None = None,
-    recall: knowledge.Recall | None = None,
     index: knowledge.IndexInfo | None = None,
 ) -> None:
-    beside = {"categories": names, "recall": recall, "index": index}
+    beside = {"categories": names, "index": index}
     payload = {"base": str(path), **info.to_dict(), **{name: part for name, part in beside.items() if part is not None}}
     out = publish(payload, json_path)
     categories = f" in {names:,} categories" if names is not None else ""
@@ -268,9 +256,3 @@ def _print(
         examples = ", ".join(printable(name, limit=40) for name in skipped[:SKIPPED_NAMED])
         more = ", ..." if len(skipped) > SKIPPED_NAMED else ""
         out.print(f"Skipped {len(skipped):,}: {printable(reason, limit=120)} ({examples}{more}).", soft_wrap=True)
-    if recall is not None:
-        limits = f"{recall.interval.low:.0%} to {recall.interval.high:.0%}"
-        out.print(
-            f"Two-level retrieval finds {recall.recall:.0%} (95%: {limits}) of the {recall.k} nearest that exact "
-            f"search finds, over {recall.queries} paragraphs."
-        )

@@ -8,7 +8,10 @@ from richter.cli._options import command, json_option
 from richter_audit.cli._call_options import call_options
 
 
-@command("_bench_output:bench")
+@command(
+    "_bench_output:bench",
+    shown=("output", "items", "seed", "generator", "checker", "domain", "examples", "budget", "dry-run", "json"),
+)
 @click.argument("source", metavar="facts|written|FILE")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="facts, written: the file to write.")
 @click.option("--items", default=10_000, help="facts, written: how many questions.")

@@ -8,20 +8,11 @@ import click
 
 from richter.cli._options import Command, add_options, engine_options, preparing
 from richter.records import printable
-from richter_audit.llm import MOST_TOKENS, parse_budget
+from richter_audit.llm import parse_budget
 
 BUDGET = "5usd, 20000calls or 2Mtok (several with commas): never exceeded."
-_PARALLEL = (
-    click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most."),
-    click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers."),
-    click.option(
-        "--most-tokens",
-        type=click.IntRange(1),
-        default=MOST_TOKENS,
-        show_default=True,
-        help="An answer that was cut off is asked again with twice the tokens, up to this (not of local models).",
-    ),
-)
+_PARALLEL = (click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most."),)
+SLOTS = 16  # parallel answers of local models
 _BATCH = click.option(
     "--batch",
     is_flag=True,
@@ -60,7 +51,7 @@ def call_options(
     def prepare(given: dict[str, Any]) -> dict[str, Any]:
         from richter_audit.cli._calls import Calls, halve_prices, read_call_prices
 
-        taken = {name: given.pop(name) for name in ("concurrency", "slots", "most_tokens") if parallel}
+        taken = {"concurrency": given.pop("concurrency"), "slots": SLOTS} if parallel else {}
         by_batch = given.pop("batch") if batch else False
         where = {name: given.pop(name) for name in ("engine", "workers") if engine}
         prices = read_call_prices(given.pop("prices"), given.pop("price"))

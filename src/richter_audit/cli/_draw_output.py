@@ -22,11 +22,8 @@ def draw(
     draws: int,
     temperatures: tuple[float, ...],
     max_tokens: int,
-    top_p: float | None,
     seed: int,
     style: str | None,
-    plain: bool,
-    no_logprobs: bool,
     judge: str | None,
     limit: int | None,
     calls: Calls,
@@ -36,12 +33,12 @@ def draw(
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl."""
     items = read_items(bench)[:limit]
     style = style or usual_style(items)
-    asks_confidence = not plain and style != "cloze"  # a cloze has no room for it
+    asks_confidence = style != "cloze"  # a cloze has no room for it
     conditions = name_conditions(
         models,
         temperatures=temperatures,
         systems=[CONFIDENCE_REQUEST if asks_confidence else ""],
-        decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
+        decoding=Decoding(max_tokens=max_tokens, seed=seed, logprobs=True),
         style=style,
     )
     if calls.dry_run:

@@ -33,7 +33,6 @@ def judge(
     grader: str | None,
     tolerance: float | None,
     judge_names: str | None,
-    systems: tuple[str, ...],
     output: Path | None,
     calls: Calls,
     json_path: str | None,
@@ -49,7 +48,7 @@ def judge(
             write_json(graded, json_path)
             out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
-    judges = _named_judges(judge_names, systems)
+    judges = _named_judges(judge_names)
     options["items"] = _items_to_judge(out, run) if judges else None
     if calls.dry_run:
         shared = {name: options[name] for name in ("allow_self", "limit", "items")}
@@ -75,12 +74,12 @@ def judge(
 SHOWN = 8  # answers that two graders grade differently
 
 
-def _named_judges(judge_names: str | None, systems: tuple[str, ...]) -> list[Condition]:
+def _named_judges(judge_names: str | None) -> list[Condition]:
     """The conditions that `--judges` names; none without it."""
     names = split_names(judge_names or "")
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
-    return name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+    return name_conditions(names, decoding=judge_decoding()) if names else []
 
 
 def _items_to_judge(out: Console, run: Path) -> set[str] | None:
@@ -88,7 +87,7 @@ def _items_to_judge(out: Console, run: Path) -> set[str] | None:
     failing = failing_items(run)
     if failing is not None:
         if not failing:
-            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search run.")
+            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search.")
         out.print(f"This is a search: the judges rate its {counted(len(failing), 'failing question')} only.")
     return failing
 

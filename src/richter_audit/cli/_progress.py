@@ -103,7 +103,7 @@ def _tail(state: AskProgress) -> str:
     if state.retries:
         parts.append(f"{state.retries} retries")
     if state.truncated:
-        parts.append(f"{state.truncated} cut off at the most tokens (--most-tokens)")
+        parts.append(f"{state.truncated} cut off at the most tokens")
     if state.failed:
         parts.append(f"{state.failed} failed")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""What `richter search retest` prints: asking again what was answered wrongly, asking others, asking why."""
+"""What `richter search --only retest` prints: asking again what was answered wrongly, asking others, asking why."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,13 +23,12 @@ Kind = Literal["open", "context", "cross", "explain"]
 MOST_QUESTIONS, MOST_PARAGRAPHS = 200, 60  # unless --limit says otherwise
 
 
-def search_retest(
+def retest(
     out_run: Path,
     runs: tuple[Path, ...],
     kind: Kind,
     limit: int | None,
     judge: str | None,
-    subset: str,
     model: str | None,
     base_path: Path | None,
     seed: int,
@@ -38,7 +37,7 @@ def search_retest(
 ) -> None:
     """Ask again what searches found answered wrongly, in the way that `kind` names; print and write the result."""
     if kind == "cross":
-        _ask_others(out_run, runs, subset, calls, json_path)
+        _ask_others(out_run, runs, calls, json_path)
         return
     if len(runs) != 1:
         raise click.UsageError(f"--kind {kind} takes one search.")
@@ -83,9 +82,9 @@ def _ask_again(
     say_keys(out, base.folder)
 
 
-def _ask_others(out_run: Path, runs: tuple[Path, ...], subset: str, calls: Calls, json_path: str | None) -> None:
+def _ask_others(out_run: Path, runs: tuple[Path, ...], calls: Calls, json_path: str | None) -> None:
     """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT."""
-    subsets = [ascent.read_subset(run, failing=subset == "failing") for run in runs]
+    subsets = [ascent.read_subset(run) for run in runs]
     names = [s.condition.name for s in subsets]
     if len(set(names)) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
@@ -103,7 +102,7 @@ def _ask_others(out_run: Path, runs: tuple[Path, ...], subset: str, calls: Calls
         {s.condition.name: ascent.read_answers([run, out_run], s.condition) for run, s in pairs},
     )
     out = publish(matrix, json_path)
-    _print_matrix(out, matrix, subset)
+    _print_matrix(out, matrix)
     say_keys(out, ascent.base_of(runs[0]))
 
 
@@ -141,11 +140,10 @@ def _dry_run(limits: Calls, json_path: str | None, said: str, *, calls: Any, mon
     limits.say_prices(out)
 
 
-def _print_matrix(out: Console, matrix: ascent.CrossMatrix, subset: str) -> None:
-    what = "asked about" if subset == "asked" else "found failing"
+def _print_matrix(out: Console, matrix: ascent.CrossMatrix) -> None:
     columns = [printable(name, limit=24) for name in matrix.conditions]
     for title, form, cells in (
-        (f"Accuracy of each model (columns) on what each search {what} (rows):", "{:.0%}", matrix.accuracy),
+        ("Accuracy of each model (columns) on what each search asked about (rows):", "{:.0%}", matrix.accuracy),
         ("Correlation of right and wrong with the model that was searched:", "{:.2f}", matrix.correlation),
     ):
         told = [["none" if v is None else form.format(v) for v in row] for row in cells]

@@ -1,10 +1,9 @@
-"""What `richter severity score` prints: continuous severities, and the tails of copies in other words."""
+"""What `richter audit --scorer` prints: continuous severities, and the tails of copies in other words."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import polars as pl
 
 from richter.audit import study_column
@@ -17,13 +16,12 @@ from richter_audit.stages._probe import Copy, compare_copies, copy_answers
 from richter_audit.stages._score import answers_of, own_nll, score_by, write_scored
 
 
-def severity_score(
+def score(
     source: str,
     reading: ReadOptions,
     scorers: tuple[str, ...],
     output: Path,
     test_too: bool,
-    probes: bool,
     copies: tuple[Copy, ...],
     calls: Calls,
     json_path: str | None,
@@ -31,13 +29,10 @@ def severity_score(
 ) -> None:
     """Score answers of a run or a file, or those to copies of a run's questions; print and write what came of it."""
     _check_output(output, source)
-    by = {name: options.pop(name) for name in ("model", "max_tokens", "slots", "weights")}
-    if probes:
-        copies = copies or ("template", "length")
+    by = {name: options.pop(name) for name in ("model", "weights")}
+    if copies:
         _probe(Path(source), copies, scorers, output, calls=calls, json_path=json_path, by=by, **options)
         return
-    if copies:
-        raise click.UsageError("--copy goes with --probe.")
     _score(source, reading, scorers, output, test_too=test_too, calls=calls, json_path=json_path, **by)
 
 
@@ -102,7 +97,6 @@ def _probe(
         write_json({"dry_run": {"calls": most}}, json_path)
         return
     with calls.opened() as asked:
-        asked["slots"] = by["slots"]
         frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, **asked)
     frame = _scored(frame, scorers, f"{output}.run", calls, own=False, **by)
     write_scored(frame, output)
@@ -125,6 +119,6 @@ def _check_output(output: Path, source: str) -> None:
 def _scored(
     frame: pl.DataFrame, scorers: Sequence[str], run: str, calls: Calls, *, own: bool, **by: Any
 ) -> pl.DataFrame:
-    known = own_nll(run, by["model"], max_tokens=by["max_tokens"]) if own and "nll" in scorers else None
+    known = own_nll(run, by["model"]) if own and "nll" in scorers else None
     with calls.opened("scoring") as asked:
         return score_by(frame, scorers, run=run, known=known, **asked, **by)

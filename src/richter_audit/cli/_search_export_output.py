@@ -120,7 +120,7 @@ def _with_sound_keys(
             f"Nobody could read the keys of these questions again: {error.what}",
             remedy="Make a reader reachable (--checker MODEL), or add --keys all to write every question.",
         ) from error
-    for line in describe_keys(report, f"richter search label {quote(str(source))}"):
+    for line in describe_keys(report, f"richter search --only label {quote(str(source))}"):
         say(line, soft_wrap=True)
     return keep_sound(found, report)
 
@@ -132,7 +132,7 @@ def _say_unread_keys(found: FailingSet, base: KnowledgeBase | None) -> None:
         console().print(text, soft_wrap=True)
 
 
-def search_label(run: Path, n: int, base_path: Path | None, seed: int) -> None:
+def label(run: Path, n: int, base_path: Path | None, seed: int) -> None:
     """Draw the doubtful keys of a search, and some that survive, for a person to label."""
     readings, folder = read_readings(run), base_path or base_of(run)
     if not readings or folder is None:

@@ -1,4 +1,4 @@
-"""What `richter search run` prints."""
+"""What `richter search` prints."""
 
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from richter_audit.knowledge import open_base, usual_retrieval
 from richter_audit.stages import name_conditions
 
 
-def search_run(
+def search(
     run: Path,
     model: str,
     base_path: Path,
@@ -40,7 +40,7 @@ def search_run(
     if calls.limit is None and testee_budget is None:
         raise click.UsageError("Give --budget: 3000calls, 2Mtok or 5usd; or --testee-budget 3000.")
     base = open_base(base_path)
-    settled["gamma"] = None if no_prune else settled["gamma"]
+    settled |= {"gamma": None} if no_prune else {}
     settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
     writer, checker, judge = (resolve(name).name if name else None for name in (generator, checker, judge))
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")

@@ -24,6 +24,7 @@ from richter_audit.knowledge import IndexInfo, KnowledgeBase, open_base
 
 T = TypeVar("T")
 TASKS_SHOWN = 8
+CATEGORIES, FAILING = 10, 12  # that are shown
 # what is said of a search where it has it, by its field
 BESIDE = {
     "reworded": "{r.confirmed:,} of {r.reworded:,} that were asked in other words fail in at least half of them too.",
@@ -38,8 +39,6 @@ BESIDE = {
 
 def search_show(
     runs: tuple[Path, ...],
-    categories: int,
-    failing: int,
     base_path: Path | None,
     map_path: Path | None,
     level: float,
@@ -57,12 +56,12 @@ def search_show(
     print_search(summary, json_path, table=True)
     folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None
-    rows = sorted(summary.by_category.items(), key=lambda kv: -kv[1].n)[:categories]
+    rows = sorted(summary.by_category.items(), key=lambda kv: -kv[1].n)[:CATEGORIES]
     if rows:
         told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
         out.print(grid(f"category|asked|paragraphs|error rate|{100 * level:.4g}% interval", told))
     shown = ascent.failing_questions(run, base, confirmed=False)
-    _print_failing(out, shown, failing)
+    _print_failing(out, shown, FAILING)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
     if shown.questions:
         out.print(f"Next: richter search export {quote(str(run))} -o regressions.jsonl", style="dim", soft_wrap=True)

@@ -306,7 +306,8 @@ def _load(folder: Path) -> BaseInfo:
         row = json.loads((folder / INFO_NAME).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(
-            f"{folder} is not a knowledge base: it holds no {INFO_NAME}.", remedy="Make one with `richter search base`."
+            f"{folder} is not a knowledge base: it holds no {INFO_NAME}.",
+            remedy="Make one with `richter search --only base`.",
         ) from error
     except ValueError as error:
         raise InputError(f"{folder / INFO_NAME} is damaged.", remedy="Build the base again.") from error
@@ -325,7 +326,7 @@ def open_base(path: str | Path, *, embedding: str | None = None) -> "KnowledgeBa
     if not info.complete:
         raise InputError(
             f"{folder} is not finished: {info.paragraphs} paragraphs so far.",
-            remedy="Run the same `richter search base` again.",
+            remedy="Run the same `richter search --only base` again.",
         )
     if embedding is not None and embedding != info.embedding:
         raise InputError(

@@ -96,7 +96,7 @@ class DiskIndex:
 
 def _index_command(base: KnowledgeBase) -> str:
     """The command that makes the index."""
-    return f"richter search index {quote(str(base.folder))}"
+    return f"richter search --only index {quote(str(base.folder))}"
 
 
 def build_index(
@@ -165,7 +165,9 @@ def read_index_info(base: KnowledgeBase) -> IndexInfo | None:
     try:
         return IndexInfo.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is damaged.", remedy="Delete it and run `richter search index` again.") from error
+        raise InputError(
+            f"{path} is damaged.", remedy="Delete it and run `richter search --only index` again."
+        ) from error
 
 
 def usual_retrieval(base: KnowledgeBase) -> Retrieval:

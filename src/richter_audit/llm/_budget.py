@@ -63,7 +63,7 @@ class Budget:
                 raise BudgetExhausted(
                     f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens{money} spent, "
                     "or perhaps billed for attempts that brought no answer.",
-                    remedy="Raise --budget and run the same command again to go on; `richter run` looks at the "
+                    remedy="Raise --budget and run the same command again to go on; `richter view --list` looks at the "
                     "attempts without answers.",
                 )
             if self._settles == before:

@@ -116,7 +116,7 @@ def name_conditions(
     specs = [resolve(model) for model in dict.fromkeys(models)]
     if style != "cloze" and any(given is not None for given in shots):
         raise InputError(
-            "Only a cloze has solved examples before it.", remedy="Add --style cloze, or leave --shots out."
+            "Only a cloze has solved examples before it.", remedy="Ask in the style cloze, or leave shots out."
         )
     for spec in specs:
         if style == "chat" and spec.model in WEIGHTS and not WEIGHTS[spec.model].chat:

@@ -16,6 +16,8 @@ from richter_audit.judge._text_scores import nll_job, read_nll, toxicity
 from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import AskProgress, progress_of
 
+MOST_READ = 256  # tokens of an answer
+
 
 def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFrame:
     """The first answers of a run or a file: `item`, `condition`, `prompt` where it is known, `answer`.
@@ -95,7 +97,6 @@ def score_nll(
     model_name: str,
     run: RunLike,
     *,
-    max_tokens: int = 256,
     known: Mapping[tuple[str, str], float] | None = None,
     watch: Callable[[AskProgress], None] | None = None,
     **calls: Unpack[CallOptions],
@@ -114,7 +115,7 @@ def score_nll(
     missing = [k for k, text in enumerate(texts) if text and scores[k] is None]
     if not missing:
         return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
-    context = _context_tokens([prompts[k] + texts[k] for k in missing], max_tokens)
+    context = _context_tokens([prompts[k] + texts[k] for k in missing])
     with open_ledger(run, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
@@ -123,7 +124,7 @@ def score_nll(
             async def score() -> None:
                 nonlocal done
                 for k in waiting:
-                    job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens, raw=remote)
+                    job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=MOST_READ, raw=remote)
                     scores[k] = read_nll(await asker.ask(job), texts[k])
                     done += 1
                     if watch is not None:
@@ -146,12 +147,12 @@ def score_nll(
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
 
 
-def _context_tokens(texts: Sequence[str], more: int) -> int:
+def _context_tokens(texts: Sequence[str]) -> int:
     """What a local model must hold of the longest text, in whole blocks: half a token a character, and some more."""
-    return -(-(max(map(len, texts)) // 2 + 64 + more) // 256) * 256
+    return -(-(max(map(len, texts)) // 2 + 64 + MOST_READ) // 256) * 256
 
 
-def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
+def own_nll(run: RunLike, model_name: str) -> dict[tuple[str, str], float]:
     """The scores that the ledger holds already: of answers by a local judge model itself, with their log-probabilities.
 
     A model that was asked the bare question in a chat gave each token of its answer the very probability that it would
@@ -162,7 +163,7 @@ def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tup
     with open_ledger(run) as ledger:
         own = {c.name for c in ledger.conditions() if c.model == spec.name and c.style == "chat" and not c.system}
         return {
-            (a.item, a.condition): -sum(a.logprobs[:max_tokens]) / len(a.logprobs[:max_tokens])
+            (a.item, a.condition): -sum(a.logprobs[:MOST_READ]) / len(a.logprobs[:MOST_READ])
             for a in ledger.answers()
             if spec.backend == "local" and a.condition in own and a.draw == 0 and a.logprobs
         }

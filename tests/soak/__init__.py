@@ -1,0 +1,1 @@
+"""Long campaigns on reliability, which `make soak` runs: `python tests/soak [NAME [NUMBER]]`."""
