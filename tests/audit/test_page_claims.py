@@ -141,22 +141,6 @@ def test_the_main_measure_is_the_first_that_is_named_and_never_chosen_by_results
 # ------------------------------------------------------------------ blocked pairs, sets
 
 
-def test_blocked_pairs_say_why() -> None:
-    right = answers()[0].value.reshape(-1, 3).copy()
-    right[:500, 1] = np.nan
-    right[:, 2] = np.nan
-    found = compared(dataset_of(outcomes(right)))
-    claims = {c.conditions: c for c in found.of("accuracy")}
-    assert [(c.verdict, c.blocked_by) for c in claims.values()] == [
-        (Verdict.BLOCKED, "shared"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
-    ]  # fmt: skip
-    assert claims["a", "b"].override == "--min-shared"
-    assert "300 of 800" in claims["a", "b"].reason
-    assert "c has no question" in claims["b", "c"].reason
-    assert {r.conditions for r in found.refused} == set(claims)
-    assert found.groups == ()
-
-
 def test_pairs_against_a_control() -> None:
     assert pairs_of("abc") == [("a", "b"), ("a", "c"), ("b", "c")]
     assert pairs_of("abc", control="b") == [("b", "a"), ("b", "c")]

@@ -109,34 +109,6 @@ def with_letters(n: int, letters: str | list[str]) -> Dataset:
     return dataclasses.replace(dataset, answers=frame)
 
 
-@pytest.mark.parametrize(
-    ("n", "letters", "warned"), [(29, "B", False), (30, "B", True), (30, "BC", False), (40, 19 * "B" + "C", True)]
-)
-def test_answers_that_are_one_letter_are_warned_of_from_thirty(n: int, letters: str, warned: bool) -> None:
-    """38 of 40 are B where C is the other: at least 83% (95%), more than one and a half times a half."""
-    report = compared(with_letters(n, letters))
-    assert any("by position" in line for line in report.conditions["b"].warnings) is warned
-    assert not any("by position" in line for line in report.conditions["a"].warnings)
-
-
-def warnings_of(right: int, n: int, failed: int = 0) -> tuple[str, ...]:
-    """What is said of a condition with so many right answers, so many wrong ones, and so many failed calls."""
-    x = np.column_stack([np.arange(n + failed) % 2, np.arange(n + failed) < right]).astype(float)
-    x[n:, 1] = np.nan
-    lost = [(f"q{k:04d}", "b", 0) for k in range(n, n + failed)]
-    return compared(dataset_of(outcomes(x), failed=lost)).conditions["b"].warnings
-
-
-def test_what_is_odd_about_a_condition_is_said_by_hand() -> None:
-    assert warnings_of(29, 30) == warnings_of(1, 30) == ()
-    assert warnings_of(28, 29) == ("only 29 graded questions: every figure here is rough",)
-    assert warnings_of(0, 30) == ("0% accuracy on 30 questions: check that answers were extracted right",)
-    none, odd = warnings_of(30, 30)
-    assert none.startswith("no error in 30: the rate is at most ")
-    assert odd == "100% accuracy on 30 questions: check that answers were extracted right"
-    assert warnings_of(0, 0, failed=2)[0].startswith("untestable: every row failed")
-
-
 def test_a_question_with_a_graded_repeat_is_not_a_failed_one() -> None:
     """Of 40 questions asked twice, one of b's calls failed in each of three, and both of them in a fourth."""
     x = np.repeat(graded()[:, :, None], 2, axis=2)

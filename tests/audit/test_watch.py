@@ -12,11 +12,7 @@ from richter.audit import read_series, watch_series
 from richter.audit._series import CANARIES
 from richter.audit._watch import (
     _change_fields,
-    _detectable,
-    _ece,
-    _ece_series,
     _followed_values,
-    _half_range,
     _Watched,
 )
 from richter.audit._watch_days import Day
@@ -118,23 +114,6 @@ def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
     assert any("fewer than half of the usual questions" in n for n in report.notes)
     assert any("the questions changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
     assert any("has 2 gaps, the longest from 2026-01-04 to 2026-01-07" in n for n in report.notes)  # the small day too
-
-
-def test_the_questions_that_are_named_are_those_that_are_counted(tmp_path: Path) -> None:
-    """One window counts and names: no list of flips under a count of none, and no list where nothing changed."""
-    rng, folder = np.random.default_rng(3), tmp_path / "drop"
-    folder.mkdir()
-    for day in range(85):
-        chance = np.where(np.arange(100) < (10 if day < 60 else 40), 0.9, 0.05)  # 30 questions break on day 60
-        table = pl.DataFrame({"item": ITEMS, "condition": "bot", "correct": 1 - rng.binomial(1, chance)})
-        table.write_csv(folder / f"{np.datetime64('2026-01-01') + day}.csv")
-    condition, days, notes = read_series(folder)
-    report = watch_series(condition, days, notes=notes)
-    lead = report.series[0]
-    assert report.exit_code == 3
-    assert lead.broken == len(report.flipped) > 0
-    condition, days, notes = read_series(series(tmp_path / "same", [0.3] * 40))
-    assert watch_series(condition, days, notes=notes).flipped == ()
 
 
 def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
@@ -417,16 +396,6 @@ def test_how_long_a_result_holds_by_a_regression_of_ones_own() -> None:
     assert f"holds for about {0.1 / fastest:,.0f} days" in twice
 
 
-def test_after_an_alarm_a_result_from_before_holds_no_longer() -> None:
-    rng = np.random.default_rng(3)
-    report = watch_series("bot", fixed_days([rng.random(300) < (0.1 if k < 20 else 0.4) for k in range(34)]))
-    lead = report.series[0]
-    assert (report.exit_code, lead.worse) == (3, True)
-    assert lead.changed is not None
-    assert lead.changed in report.reliance
-    assert "days: " not in report.reliance
-
-
 def whole_range(level: float) -> Interval:
     """An interval that says nothing."""
     return Interval(low=-1.0, high=1.0, level=level, method="")
@@ -440,13 +409,6 @@ def watched(metric: str, values: list[float], *, name: str = "", noise: float = 
     return _Watched(
         name or metric, METRICS[metric], days, np.array(values), np.full(len(values), noise), lambda *_: found, None
     )
-
-
-def test_the_scale_that_changes_are_parts_of_by_hand() -> None:
-    assert watched("mean_severity", [0.1, 0.2]).span == 4.0
-    assert watched("money", [1.0, 2.0]).span == 10.0  # of a logarithm
-    assert watched("money", [0.0, 0.5]).span == 2.0  # four times what was seen, where there is no logarithm
-    assert [_half_range(METRICS[m]) for m in ("accuracy", "mean_severity", "money")] == [0.5, 2.0, 0.0]
 
 
 def test_amounts_are_followed_by_their_logarithms_by_hand() -> None:
@@ -470,26 +432,6 @@ def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
     assert _change_fields(watched("accuracy", [0.9, 0.9, 0.1]), at[:3])["after"] == pytest.approx(0.1)
 
 
-def test_what_could_be_told_needs_the_evidence_and_the_window_by_hand() -> None:
-    """At 40 times likelier: 1 / 80 beyond each end of the interval, and 80% power."""
-    when, one = np.arange(30.0), watched("accuracy", [0.5] * 30)
-    by_items = (2.2414027276 + 0.8416212336) * 0.1
-    assert _detectable(one, 0.0, when, (), 40.0) == pytest.approx(by_items)
-    assert _detectable(one, 0.5, when, (), 40.0) == 0.5
-    assert _detectable(watched("money", [1.0] * 30), np.log(3), when, (), 40.0) == pytest.approx(2.0)
-
-
-def test_calibration_of_an_entry_is_of_the_items_that_are_followed_by_hand() -> None:
-    """q0 is right at a confidence of 0.9 and q1 wrong: 0.1 off alone, 0.4 together."""
-    rows = pl.DataFrame({"item": ["q0", "q1"], "weight": [1.0, 1.0], "confidence": [0.9, 0.9], "correct": [1.0, 0.0]})
-    day = Day(at="2026-01-01", name="", values=pl.DataFrame(), judged=False, made={}, graded=rows)
-    assert (_ece(day, {"q0"}), _ece(day, None)) == pytest.approx((0.1, 0.4))
-    assert _ece(day, {"q9"}) is None
-    one = _ece_series([dataclasses.replace(day, graded=pl.concat([rows] * 5000))], None)
-    assert one is not None
-    assert 0 < one.noise[0] < 1e-4
-
-
 def test_days_depend_on_each_other_unless_it_is_stated() -> None:
     rng = np.random.default_rng(4)
     days = [
@@ -507,29 +449,6 @@ def test_days_depend_on_each_other_unless_it_is_stated() -> None:
     assert usual.series[0].evidence == dependent.series[0].evidence != independent.series[0].evidence
     assert usual.n_items == 0  # each day has items of its own
     assert {(c.hypothesis.relation, c.hypothesis.value) for c in usual.claims if c.hypothesis} == {("differs", 0.0)}
-
-
-def steady(n: int, wrong_from: int) -> list[Day]:
-    """Forty items right on every day, and the first 20 of them wrong from one on; each costs a dollar."""
-    items = [f"q{k:02d}" for k in range(40)]
-    made = {"item": items, "weight": 1.0, "money": 1.0}
-    return [
-        Day(
-            at=f"2026-01-{day + 1:02d}", name="", judged=False, made={},
-            values=pl.DataFrame(made | {"error_rate": [1.0 * (k < 20 and day >= wrong_from) for k in range(40)]}),
-        )
-        for day in range(n)
-    ]  # fmt: skip
-
-
-def test_items_that_broke_are_those_of_the_error_rate_by_hand() -> None:
-    report = watch_series("bot", steady(20, 18))
-    lead = report.series[0]
-    assert (lead.metric, lead.alarm is not None, lead.worse) == ("error_rate", True, True)
-    assert report.flipped == tuple(f"q{k:02d}" for k in range(20))
-    assert (lead.broken, lead.fixed, lead.changed) == (20, 0, "2026-01-19")
-    assert lead.detectable < 1  # two entries since the change are enough to say what the next shift must be
-    assert not report.history["series"][1]["changed"]
 
 
 def test_the_history_stands_in_the_page_and_in_the_comment(tmp_path: Path) -> None:

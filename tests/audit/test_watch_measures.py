@@ -66,27 +66,6 @@ def test_a_margin_is_a_twentieth_of_the_scale_unless_it_is_stated_by_hand(margin
     assert f"with a margin of {shown} holds" in watch_series("bot", days, margin=margin).reliance
 
 
-def test_where_a_scale_begins_changes_nothing() -> None:
-    """From 0 to 1, and the same from 1 to 2."""
-
-    def evidence(low: float) -> tuple[float, ...]:
-        rng = np.random.default_rng(6)
-        scale = dataclasses.replace(METRICS["mean_score"], low=low, high=low + 1)
-        days = [
-            dataclasses.replace(
-                day,
-                values=day.values.select("item", "weight").with_columns(
-                    mean_score=pl.Series(low + rng.uniform(0, 1, len(ITEMS)))
-                ),
-                metrics={"mean_score": scale},
-            )
-            for day in entries(20)
-        ]
-        return watch_series("bot", days).series[0].evidence
-
-    assert evidence(1.0) == pytest.approx(evidence(0.0))
-
-
 def test_the_noise_of_a_calibration_is_the_mean_of_its_entries_so_far_by_hand() -> None:
     rows = pl.DataFrame({"item": ITEMS, "weight": 1.0, "confidence": 0.8, "correct": [1.0, 0.0] * 25})
     one = _ece_series([dataclasses.replace(day, graded=rows) for day in entries(3)], None)
@@ -155,21 +134,6 @@ def test_items_that_broke_are_wrong_in_most_entries_since_the_last_one_among_the
     assert lead.broken_items == tuple(items[:20])  # those that changed most first
 
 
-@pytest.mark.parametrize(("scores", "code"), [(range(1, 6), 0), ((1, 5), 4)])
-def test_a_large_jump_is_a_part_of_the_scale(scores: Sequence[int], code: int) -> None:
-    """Of a scale from 1 to 5 it is 0.6: more than could be told of ratings in between, less than of 1 and 5 alone."""
-    scale, rng = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0), np.random.default_rng(1)
-    items = [f"q{k}" for k in range(45)]
-    days = []
-    for k in range(12):
-        score = rng.choice(scores, 45) * 1.0
-        values = pl.DataFrame({"item": items, "weight": 1.0, "mean_score": score})
-        at = str(np.datetime64("2026-01-05") + k)
-        days.append(Day(at=at, name=at, values=values, judged=False, made={}, metrics={"mean_score": scale}))
-    report = watch_series("bot", days)
-    assert (report.exit_code, report.series[0].detectable > 0.6) == (code, code == 4)
-
-
 def test_where_nothing_can_be_followed_nothing_is_decided() -> None:
     days = [dataclasses.replace(day, values=day.values.select("item", "weight")) for day in entries(9)]
     report = watch_series("bot", days)
@@ -185,3 +149,18 @@ def test_a_result_holds_until_the_fastest_drift_that_days_allow_reaches_its_marg
     assert f"holds for about {0.05 / fastest:,.0f} days" in said
     assert f"a drift of up to {100 * fastest:.2g} points per day" in said
     assert watch_series("bot", days[:7]).reliance == ""
+
+
+@pytest.mark.parametrize(("scores", "code"), [(range(1, 6), 0), ((1, 5), 4)])
+def test_a_large_jump_is_a_part_of_the_scale(scores: Sequence[int], code: int) -> None:
+    """Of a scale from 1 to 5 it is 0.6: more than could be told of ratings in between, less than of 1 and 5 alone."""
+    scale, rng = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0), np.random.default_rng(1)
+    items = [f"q{k}" for k in range(45)]
+    days = []
+    for k in range(12):
+        score = rng.choice(scores, 45) * 1.0
+        values = pl.DataFrame({"item": items, "weight": 1.0, "mean_score": score})
+        at = str(np.datetime64("2026-01-05") + k)
+        days.append(Day(at=at, name=at, values=values, judged=False, made={}, metrics={"mean_score": scale}))
+    report = watch_series("bot", days)
+    assert (report.exit_code, report.series[0].detectable > 0.6) == (code, code == 4)

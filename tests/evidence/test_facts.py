@@ -15,7 +15,6 @@ from richter.evidence import (
     RaterShares,
     confident_counts,
     evidence,
-    graded_grid,
     group_shares,
     has_all_grades,
     label_conflicts,
@@ -60,28 +59,6 @@ def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch
 
 
 # ------------------------------------------------------------------ grades by condition and item
-
-
-def test_the_grid_has_each_grade_and_confidence_at_its_condition_and_item_by_hand() -> None:
-    values = grades(12, 3).value.reshape(12, 3)
-    values[2, 1] = values[5, 0] = np.nan
-    made = outcomes(values)
-    sure = {key: (7 * k % 20) / 20 for k, key in enumerate(keys_of(made)) if k % 4}
-    dataset = dataset_of(made, confidence=sure)
-    grid = graded_grid(dataset)
-    assert grid is not None
-    assert grid.correct.shape == grid.confidence.shape == (3, 12)
-    for k, item in enumerate(dataset.item_ids):
-        for c, condition in enumerate(dataset.conditions):
-            assert grid.correct[c, k] == pytest.approx(values[int(item[1:]), "abc".index(condition)], nan_ok=True)
-            assert grid.confidence[c, k] == pytest.approx(sure.get((item, condition, 0), np.nan), nan_ok=True)
-    assert graded_grid(dataset) is grid
-
-
-def test_there_is_no_grid_of_repeated_answers_nor_without_grades() -> None:
-    draws = np.random.default_rng(0).integers(0, 2, (12, 2, 3)).astype(float)
-    assert graded_grid(dataset_of(outcomes(draws))) is None
-    assert graded_grid(dataset_of(outcomes(draws[:, :, :1], "mean_severity"))) is None
 
 
 # ------------------------------------------------------------------ runs by name

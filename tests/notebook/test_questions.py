@@ -288,15 +288,6 @@ def test_an_unpaired_size_without_data_has_two_sides(tmp_path: Path) -> None:
     assert json.loads(json.dumps(found.to_dict())) == by_command
 
 
-def test_the_size_of_two_expected_accuracies_is_for_their_difference() -> None:
-    """Not for two points, which nobody asked for."""
-    found, stated = richter.size(accuracy=(0.8, 0.84)), richter.size(accuracy=(0.8, 0.84), margin=0.04)
-    assert found.items == found.details.to_show_the_gap == stated.details.to_show_the_gap < stated.items
-    found, stated = richter.size(accuracy=0.8), richter.size(accuracy=(0.8, 0.8), margin=0.02)
-    assert found.items == stated.details.to_show_the_gap
-    assert [step.difference for step in found.details.steps] == [0.05, 0.02]
-
-
 def test_a_column_is_mapped_by_the_words_that_readings_use(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text(

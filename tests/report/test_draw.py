@@ -22,17 +22,6 @@ def test_a_dot_stands_where_its_numbers_say_by_hand() -> None:
     assert f'viewBox="0 0 {WIDTH} {height}"' in text
 
 
-def test_more_is_to_the_right_and_up() -> None:
-    x, y = axis([1, 100], log=True), axis([0, 1])
-    places = []
-    for value in (1, 10, 100):
-        text, _ = panel_svg(Panel(x=x, y=y, marks=[Mark(kind="dot", at=[(value, value / 100)])]))
-        places.append([float(v) for v in re.findall(r'c[xy]="([0-9.]+)"', text)])
-    assert places[0][0] < places[1][0] < places[2][0]
-    assert places[0][1] > places[1][1] > places[2][1]
-    assert places[1][0] - places[0][0] == pytest.approx(places[2][0] - places[1][0], abs=0.2)  # equal steps of a log
-
-
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.booleans())
 def test_an_axis_holds_its_values_and_few_ticks(values: list[float], zero: bool) -> None:
     made = axis(values, zero=zero)

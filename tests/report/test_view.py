@@ -334,25 +334,6 @@ def test_a_line_of_the_list_follows_its_run(tmp_path: Path) -> None:
     ask(app_of(run), act)
 
 
-def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
-    other = build_run(tmp_path / "other", items=4, hostile=False)
-    asked: list[tuple[str, ...]] = []
-
-    def measure(*runs: str) -> dict:
-        asked.append(runs)
-        return document()
-
-    app = RunsApp([str(run), str(other)], measure=measure, rating=label_page)
-
-    async def act(client: aiohttp.ClientSession, base: str) -> None:
-        async with client.get(f"{base}/runs/0/report/1") as reply:
-            assert reply.status == 200
-            assert "richter-evidence" in await reply.text()
-
-    ask(app, act)
-    assert asked == [(f"run={run}", f"other={other}")]
-
-
 def test_an_item_comes_whole_and_visible(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         names = list(HOSTILE)

@@ -5,7 +5,6 @@ import html
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,31 +105,6 @@ def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, flo
             assert METRICS[one.measure].noun not in words
 
 
-KNOWN = [  # estimate, low, high, sure, right, verdict of its claim (None: not tested), what is said
-    (0.35, 0.20, 0.49, 0.56, 0.20, Verdict.VERIFIED, "c: over-confident by about 36 points"),
-    (0.20, 0.10, 0.30, 0.50, 0.70, Verdict.VERIFIED, "c: under-confident by about 20 points"),
-    (0.20, 0.10, 0.30, 0.70, 0.65, Verdict.VERIFIED, "c: off in both directions by about 20 points"),
-    (0.35, 0.20, 0.49, 0.56, 0.20, None, "c: seems over-confident by about 36 points, not tested"),
-    (0.09, 0.01, 0.16, 0.17, 0.08, Verdict.UNDECIDED, "c: inconclusive, off by anything up to 16 points"),
-    (0.00, 0.00, 0.16, 0.17, 0.08, None, "c: inconclusive, off by anything up to 16 points"),
-    (0.01, 0.00, 0.04, 0.61, 0.60, Verdict.UNDECIDED, "c: about right, off by at most 4 points"),
-]
-
-
-@pytest.mark.parametrize(("estimate", "low", "high", "sure", "right", "verdict", "text"), KNOWN)
-def test_whether_it_knows_is_said_in_words_by_hand(
-    estimate: float, low: float, high: float, sure: float, right: float, verdict: Verdict | None, text: str
-) -> None:
-    """Plainly where a claim was shown, with "seems" where it was measured and not tested; never a bare number."""
-    span = {"low": low, "high": high, "level": 0.95, "method": "by hand"}
-    found = {"estimate": estimate, "interval": span, "n": 60, "what": "x", "sure": sure, "right": right}
-    told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
-    words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
-    averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)"
-    error = f", calibration error {100 * estimate:.1f} points (95% CI {100 * low:.1f} to {100 * high:.1f})"
-    assert words["Confidence"] == f"{text}{averages}{error if ' by about ' in text else ''}."
-
-
 def test_who_leads_on_a_measure_is_none_that_another_beats_by_hand() -> None:
     def claim(first: str, second: str, side: str, measure: str = "accuracy") -> dict:
         return {"conditions": [first, second], "side": side, "measure": measure}
@@ -151,24 +125,6 @@ def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     table = first_screen({**of(shown), "conditions": conditions})["table"]
     assert table["rows"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
     assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": ""}]
-
-
-def test_a_cell_is_marked_only_where_a_claim_shows_it_by_hand() -> None:
-    """b beats a, c is inconclusive with both: on a board b leads; against a control each is held to it alone."""
-    span = {"low": 0.3, "high": 0.5, "level": 0.95, "method": "by hand"}
-    conditions = [
-        {"name": n, "measures": {"accuracy": {"estimate": value, "interval": span, "n": 9}}}
-        for n, value in (("a", 0.3), ("b", 0.5), ("c", 0.4))
-    ]
-    pairs = [(("a", "b"), "better"), (("a", "c"), "open"), (("b", "c"), "open")]
-    claims = [{"measure": "accuracy", "conditions": list(pair), "side": side, "primary": True} for pair, side in pairs]
-    table = measure_table({"conditions": conditions, "claims": claims})
-    marks = {row["name"]: (row["cells"][0]["mark"], row["cells"][0]["claim"]) for row in table["rows"]}
-    assert marks == {"a": ("", 1), "b": ("better", 1), "c": ("", 2)}
-    floors = {"comparison": {"options": {"control": "b"}, "conditions": {"a": {}, "b": {}, "c": {}}}}
-    table = measure_table({"conditions": conditions, "claims": claims, "sections": {"floors": floors}})
-    assert {row["name"]: row["cells"][0]["mark"] for row in table["rows"]} == {"a": "worse", "b": "", "c": ""}
-    assert [row["name"] for row in table["rows"] if row["is_baseline"]] == ["b"]
 
 
 @settings(max_examples=60, deadline=None)

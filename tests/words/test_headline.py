@@ -154,17 +154,7 @@ TEN = "+10.0 points (95% CI +5.0 to +15.0)"
                 "cheaper and 1 more."
             ),
         ),
-        (
-            [shown("accuracy", -0.1), shown("latency", -0.1, primary=False)],
-            ("new", "old"),
-            f"old is better than new: {TEN}. Other losses: slower.",
-        ),
         ([shown("money", -0.1, values=(2.0, 1.8))], PAIR, "new is cheaper than old: -10.0% (95% CI -15.0 to -5.0)."),
-        (
-            [claim("accuracy", 0.0, Verdict.EQUIVALENT)],
-            PAIR,
-            "No practical difference between old and new: 0.0 points (95% CI -5.0 to +5.0).",
-        ),
         (
             [
                 dataclasses.replace(
@@ -195,7 +185,6 @@ TEN = "+10.0 points (95% CI +5.0 to +15.0)"
                 "(95% CI -0.10 to +0.30) on a scale of 0 to 4."
             ),
         ),
-        ([], ("a", "b", "c"), "Can't compare any two of the 3."),
         (
             [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=p) for p in (("a", "b"), ("b", "c"))],
             ("a", "b", "c"),
@@ -210,16 +199,6 @@ TEN = "+10.0 points (95% CI +5.0 to +15.0)"
             [shown("accuracy", 0.1, conditions=p) for p in (("a", "b"), ("b", "c"), ("c", "a"))],
             ("a", "b", "c"),
             "On accuracy there is no best one: each is worse than some other.",
-        ),
-        (
-            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
-            ("a", "b", "c"),
-            "On accuracy, a is best: it beats b and c.",
-        ),
-        (
-            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("a", "d"))],
-            ("a", "b", "c", "d", "e"),
-            "On accuracy, a is best: it beats all 3 others. Can't compare e.",
         ),
         (
             [
@@ -240,31 +219,7 @@ TEN = "+10.0 points (95% CI +5.0 to +15.0)"
             ("plain", "examples", "expert"),
             "On accuracy, examples and expert both beat plain. We can't tell them apart.",
         ),
-        (
-            [
-                shown("accuracy", -0.1, conditions=("a", "d")),
-                shown("accuracy", -0.1, conditions=("b", "d")),
-                claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("b", "c")),
-            ],
-            ("a", "b", "c", "d"),
-            "On accuracy, c, a and b lead; we can't tell them apart.",
-        ),
-        (
-            [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
-            (*"abcde", "z"),
-            "On accuracy, 5 of 6 lead; we can't tell them apart: a, b, c, d and 1 more.",
-        ),
         ([], ("m",), ONLY),
-        ([claim("accuracy", 0.3, Verdict.UNDECIDED, conditions=("m",), sentence="Open.")], ("m",), ONLY),
-        (
-            [
-                shown("accuracy", 0.3, conditions=("m",), sentence="Good."),
-                shown("error_rate", 0.3, conditions=("m",), sentence="Bad."),
-            ],
-            ("m",),
-            "Bad.",
-        ),
-        ([shown("accuracy", 0.3, conditions=("m",), sentence=s) for s in ("Good.", "Fine.")], ("m",), "Good."),
     ],
 )
 def test_answers_word_for_word(claims: list[Claim], conditions: tuple[str, ...], headline: str) -> None:
