@@ -92,27 +92,6 @@ def test_a_tail_takes_faults_as_they_stand_and_says_its_way() -> None:
     assert 'More of quality is taken as worse here; better="higher" says otherwise.' in notes
 
 
-def test_a_plan_comes_before_the_project_s_defaults(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[map] score of richter.toml was taken in place of the plan's column, and called a deviation by an option."""
-    monkeypatch.chdir(tmp_path)
-    two: dict[str, Any] = {"nll": lambda k, j, _: (k * 37 % 101) / 9 + j, "other": lambda k, *_: k / 7}
-    rows("a", "b", items=50, **two).write_csv("data.csv")
-    Path("richter.toml").write_text('better = "lower"\n[map]\nscore = "other"\n')
-    made = [f"--set={x}" for x in ("column=nll", "tolerance_mean=0.1", "tolerance_tvar=0.2", "n_resamples=200")]
-    run(capsys, "plan", "new", "tail", "-o", "plan.toml", *made)
-    found = json.loads(run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--json", "-")[1])
-    assert found["column"] == "nll"
-    assert found["plan_status"]["reasons"] == ["the plan is not locked"]
-    typed = run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--map", "score=other", "--json", "-")[1]
-    assert json.loads(typed)["column"] == "other"
-    sure: dict[str, Any] = {"ok": lambda k, *_: k % 2, "sureness": lambda k, *_: (k % 9) / 9}
-    rows("a", "b", items=50, **sure).write_csv("sure.csv")
-    Path("richter.toml").write_text('[map]\nscore = "ok"\nconfidence = "sureness"\n')
-    assert run(capsys, "calibration", "sure.csv")[0] == 0  # it did not look there
-
-
 def test_groups_of_one_and_weights_of_one_change_no_calibration_error() -> None:
     frame = rows("a", items=60, correct=lambda k, *_: int(k % 3 > 0), confidence=lambda k, *_: 0.5 + (k % 5) / 10)
     want = richter.open(frame).calibration().conditions[0]
@@ -122,19 +101,6 @@ def test_groups_of_one_and_weights_of_one_change_no_calibration_error() -> None:
         assert found.claim is not None
         assert want.claim is not None
         assert dataclasses.replace(found.claim, data_hash="") == dataclasses.replace(want.claim, data_hash="")
-
-
-def test_items_of_one_rate_in_all_draws_have_a_brier_score() -> None:
-    """Half of the draws of every item right: their spread is 0, and a division by it failed."""
-    sure: dict[str, Any] = {"correct": lambda k, j, d: d % 2, "confidence": lambda k, *_: 0.5 + k % 5 / 10}
-    for frame in (rows("a", items=12, draws=2, **sure), rows("a", items=24, **sure | {"correct": lambda k, *_: k % 2})):
-        grouped = frame.with_columns(group=(pl.col("item").str.slice(1).cast(pl.Int64) // 2).cast(pl.String))
-        study = richter.open(grouped).calibration().conditions[0].study
-        assert study is not None
-        uncertain = study.scores.brier_uncertainty
-        assert uncertain.interval is not None
-        assert uncertain.value == pytest.approx(0.25)
-        assert uncertain.interval.low < 0.24  # not as if 24 answers were sure
 
 
 def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) -> None:

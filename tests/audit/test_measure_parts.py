@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from richter.audit import measure_run, new_plan
-from richter.audit._measure_claims import RunStudy, claims_of, searches_of
+from richter.audit._measure_claims import RunStudy, claims_of
 from richter.records import Claim, Hypothesis, Verdict
 
 
@@ -72,12 +72,6 @@ def test_claims_are_stamped_with_a_plan_that_confirms() -> None:
     assert study().stamp(dataclasses.replace(bare, basis="judge")).basis == "judge"  # its own stays
 
 
-def test_slopes_stand_with_severities_and_tails_elsewhere() -> None:
-    claims = [claim("accuracy", "a", "b"), claim("b", "a", "b"), claim("xi", "a", "b"), claim("ece", "a")]
-    found = claims_of(study(comparison=SimpleNamespace(claims=claims)))
-    assert [(c.section, c.claim.measure) for c in found] == [("floors", "accuracy"), ("severity", "b")]
-
-
 def test_every_claim_that_ended_the_asking_is_in_the_document() -> None:
     """Two claims settled by one audit, which share a measure: neither takes the other's place."""
     note = {
@@ -89,12 +83,3 @@ def test_every_claim_that_ended_the_asking_is_in_the_document() -> None:
     found = claims_of(study(records=records))
     assert [c.claim.notes for c in found] == [("the claim was: accuracy > 0.8",), ("the claim was: ece < 0.1",)]
     assert {c.section for c in found} == {"requirements"}
-
-
-def test_a_run_that_is_a_search_is_one_of_its_searches() -> None:
-    def searches(place: str | None, search: dict[str, Any]) -> list[Any]:
-        return searches_of(cast("Any", SimpleNamespace(place=place, notes={"search": search}, parts={"draws": ""})))
-
-    assert searches("run", {"strategy": "sea"}) == ["run"]
-    assert searches("run", {}) == []
-    assert searches(None, {}) == []

@@ -187,9 +187,3 @@ def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
     assert not any("attempts" in note for note in report.notes)
     notes = compared(dataset_of(outcomes(graded())), tried=2).notes
     assert "the best of 2 attempts is allowed for" in notes
-
-
-def test_a_bare_margin_is_of_the_measure_that_leads_and_never_of_a_cost() -> None:
-    dataset = dataset_of(outcomes(graded()), outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money"))
-    found = [compared(dataset, on=on, margin=0.1).margins for on in ((), ("error_rate",), ("money",))]
-    assert found == [{"accuracy": 0.1}, {"error_rate": 0.1}, {"accuracy": 0.1}]

@@ -166,12 +166,6 @@ def test_statistics_take_lists_and_polars_columns() -> None:
     assert [as_plain(r) for r in statistics(lambda x: x.tolist())] == expected
 
 
-def test_statistics_take_pandas_columns() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is no part of Richter")
-    expected = [as_plain(r) for r in statistics(lambda x: x)]
-    assert [as_plain(r) for r in statistics(lambda x: pandas.Series(x, index=range(1000, 1400)))] == expected
-
-
 def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Path) -> None:
     run = richter.open(run_folder)
     for result in (run.measure(), run.compare("old", "new"), run.severity(), run.floors()):

@@ -239,19 +239,6 @@ def test_only_a_named_candidate_that_is_worse_is_not_to_be_shipped() -> None:
     assert not answer([shown("accuracy", 0.1)], conditions=PAIR, candidate="new", baseline="old").endswith("new.")
 
 
-def test_the_side_of_claims_that_say_nothing_is_open() -> None:
-    good = shown("accuracy", 0.1)
-    assert side(good) == "better"
-    assert side(dataclasses.replace(good, estimate=None)) == "open"
-    assert side(dataclasses.replace(good, better=None)) == "open"
-    assert side(dataclasses.replace(good, hypothesis=None)) == "better"
-    assert side(dataclasses.replace(good, hypothesis=Hypothesis(relation="above", value=0.2))) == "worse"
-    assert side(dataclasses.replace(good, verdict=Verdict.EQUIVALENT)) == "alike"
-    assert (
-        side(shown("accuracy", 0.3, conditions=("m",), hypothesis=Hypothesis(relation="differs", value=0.5))) == "worse"
-    )
-
-
 def test_where_a_difference_stands_from_worse_to_better_by_hand() -> None:
     assert rail(0.1, -0.1, 0.2, better="higher") == pytest.approx((0.25, 0.75, 1.0))
     assert rail(0.1, -0.1, 0.2, better="lower") == pytest.approx((0.0, 0.25, 0.75))

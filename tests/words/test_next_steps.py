@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from richter.records import Claim, Hypothesis, Interval, Reckoning, Verdict
-from richter.words import NamedData, describe_gate_next, describe_remedy
+from richter.words import NamedData, describe_gate_next
 
 REQUIREMENT = Claim(
     measure="accuracy",
@@ -50,10 +50,3 @@ def test_a_gate_ends_with_one_step_by_hand(
     outcome: Verdict, claim: dict[str, object], more: dict[str, object], text: str
 ) -> None:
     assert step(outcome, dataclasses.replace(REQUIREMENT, **claim), **more) == text
-
-
-def test_a_remedy_that_ends_in_an_option_is_a_whole_command_by_hand() -> None:
-    given = "Compare files with the same questions, or compare without pairs: --unpaired."
-    said = describe_remedy(given, "a.csv b.csv")
-    assert said == given[:-11].replace("C", "c", 1) + "richter compare a.csv b.csv --unpaired"
-    assert describe_remedy("Let the same raters rate both.", "a.csv") == "let the same raters rate both"
