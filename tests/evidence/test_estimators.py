@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import Outcomes, Question, decide
+from richter.claims import Outcomes, Question
 from richter.errors import InputError
 from richter.evidence import (
     evidence,
@@ -49,15 +49,3 @@ def test_a_margin_without_a_name_is_of_the_measure_that_leads() -> None:
     assert margins_of(dataset, {"": 0.02, "money": 0.1}) == {"accuracy": 0.02, "money": 0.1}
     with pytest.raises(InputError, match="given twice"):
         margins_of(dataset, {"": 0.02, "accuracy": 0.1})
-
-
-def test_a_bill_is_sized_for_a_twentieth_where_no_margin_is_stated() -> None:
-    grades, costs = bills()
-    dataset = dataset_of(grades, costs)
-    aims = []
-    for margin in (None, 0.2):
-        asked = evidence(dataset, Question(measure="money", conditions=("a", "b"), margin=margin))
-        (claim,) = decide([asked])
-        assert claim.needed is not None
-        aims.append(claim.needed_for)
-    assert aims == [0.05, 0.2]

@@ -123,14 +123,9 @@ HARD_FILES = {
     "empty": "item,condition,score\n",
     "no score": "item,condition\nq1,a\nq1,b\n",
     "words": rows("grade", lambda i: "ok" if i % 3 else "meh"),
-    "repeats": rows("correct", lambda i: i % 2).replace("q1", "q").replace("q2", "q"),
     "averages": "model,accuracy\na,0.8\nb,0.7\n",
     "wide": "question,gpt,llama\n" + "\n".join(f"q{i},{i % 2},{i % 3}" for i in range(40)),
-    "negative": rows("score", lambda i: -1 if i % 9 == 0 else i % 5),
     "status": rows("correct", lambda i: "ERROR" if i % 7 == 0 else i % 2),
-    "marks": rows("correct", lambda i: "x" if i % 2 else ""),
-    "far above": rows("score", lambda i: 900 if i == 7 else i % 5),
-    "percent": rows("score", lambda i: f"{i}%" if i % 2 else i / 100),
 }
 
 

@@ -155,11 +155,6 @@ def test_png_without_its_package_says_how_to_get_it(tmp_path: Path, monkeypatch:
         write_figures(document(), tmp_path, "png")
 
 
-def test_unknown_figure_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="bmp"):
-        write_figures(document(), tmp_path, "bmp")  # type: ignore[arg-type]
-
-
 def test_the_command_draws_a_stored_document(tmp_path: Path) -> None:
     """`richter report results.json` is a page without answers; a document that cannot be drawn is refused."""
     (tmp_path / "results.json").write_text(json.dumps(document()), encoding="utf-8")
