@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from helpers.server import FakeApi
-from richter_audit.stages import BenchOrder, write_bench
+from richter_audit.ascent import BenchOrder, write_bench
 
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FAULTS = (("wrong tier", 1 / 7), ("bad key", 0.1), ("duplicate", 0.1))
@@ -64,7 +64,7 @@ class Pair:
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
         return (
             self.compare(data)
-            if "first" in data
+            if "options" in data
             else self.read(data["question"], prompt.find("5: ") < prompt.find("1: "))
         )
 
@@ -116,8 +116,9 @@ class Pair:
     def compare(self, data):
         q = self.of[data["question"]]
         if uniform("compare", self.seed, q["text"]) < self.knows:
-            return json.dumps({"right": [place for place in ("first", "second") if data[place] == q["answer"]]})
-        return json.dumps({"right": [["first"], ["second"], []][int(3 * uniform("guess", self.seed, q["text"]))]})
+            options = data["options"].splitlines()
+            return json.dumps({"right": [line[0] for line in options if line[3:] == q["answer"]]})
+        return json.dumps({"right": [["A"], ["B"], []][int(3 * uniform("guess", self.seed, q["text"]))]})
 
 
 def run_once(pool, seed, items, knows, reads_tier):
@@ -125,7 +126,7 @@ def run_once(pool, seed, items, knows, reads_tier):
     pair = Pair(pool, seed, knows, reads_tier)
     with FakeApi(reply=pair.reply) as server, tempfile.TemporaryDirectory() as folder:
         order = BenchOrder(
-            items=items, domains=("one", "two"), writers=(f"{server.url}#writer",), checker=f"{server.url}#checker"
+            items=items, domains=("one", "two"), writer=f"{server.url}#writer", checker=f"{server.url}#checker"
         )
         made = write_bench(Path(folder) / "run", order)
         taken = {item.prompt for item in made.items}

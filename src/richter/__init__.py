@@ -17,7 +17,7 @@ if _typing.TYPE_CHECKING:
     from richter.notebook import assert_no_worse, compare, gate, paired, size, unpaired
     from richter.notebook import open_run as open  # noqa: A004 - read as richter.open
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"
 
 _ROOMS = ("calibration", "floors", "severity", "stats", "tail")
 _ERRORS = ("InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading")

@@ -84,16 +84,8 @@ def test_three_levels_add_up_to_the_documents_that_fail(searched, tmp_path):
 def test_a_server_that_only_talks_gives_no_pattern(searched, tmp_path):
     run, base = searched
     with FakeApi(reply=lambda prompt: "Sorry.") as api:
-        found = explain_errors(
-            tmp_path / "out",
-            run,
-            base,
-            api.model,
-            limit=5,
-            budget=parse_budget("100calls"),
-            prices={},
-            rng=np.random.default_rng(0),
-        )
+        options = {"budget": parse_budget("100calls"), "prices": {}, "rng": np.random.default_rng(0)}
+        found = explain_errors(tmp_path / "out", run, base, api.model, limit=5, **options)
     assert found.patterns == ()
     assert found.unsorted == found.paragraphs == 5
     assert found.dropped["questions"] == 10
@@ -127,19 +119,8 @@ def test_a_paragraph_cannot_break_out_of_the_fence(searched):
 def test_the_command_prints_patterns_with_their_counts(searched, tmp_path, capsys):
     run, _ = searched
     with FakeApi(reply=reply) as api:
-        arguments = [
-            "search",
-            "--only",
-            "retest",
-            "--kind",
-            "explain",
-            str(tmp_path / "out"),
-            str(run),
-            "--model",
-            api.model,
-            "--budget",
-            "500calls",
-        ]
+        arguments = ["search", "--only", "retest", "--kind", "explain", str(tmp_path / "out"), str(run)]
+        arguments += ["--model", api.model, "--budget", "500calls"]
         with pytest.raises(SystemExit) as stop:
             main([*arguments, "--dry-run"])
         assert stop.value.code == 0

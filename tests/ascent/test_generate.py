@@ -11,13 +11,8 @@ from richter.errors import InputError
 from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
 from richter.store import open_ledger
 from richter_audit.ascent import SearchSettings, run_search
-from richter_audit.ascent._question_prompts import (
-    check_messages,
-    generation_messages,
-    read_check,
-    read_questions,
-    read_rephrasings,
-)
+from richter_audit.ascent._question_checker import check_messages, read_check
+from richter_audit.ascent._question_writer import generation_messages, read_questions, read_rephrasings
 from richter_audit.ascent._search_cost import calls_per_paragraph
 from richter_audit.ascent._tasks import read_tasks
 from richter_audit.knowledge import StoredQuestion, open_base, write_base
@@ -79,7 +74,7 @@ def test_broken_replies_give_nothing(reply):
 )
 def test_the_second_reading_keeps_a_question_with_one_right_option_by_hand(right, given_away, reason):
     question = Question(wordings=("Who built the mill?",), answer="Ann Bell", wrong=("Tom", "Sue", "Jim"))
-    shown = check_messages(PARAGRAPH, question)[1]["content"]
+    shown = check_messages(question, text=PARAGRAPH.text)[1]["content"]
     letter = {name: shown[shown.index(f". {name}") - 1] for name in ("Ann Bell", "Tom")}
     letters = {"key": letter["Ann Bell"], "other": letter["Tom"]}
     said = right if isinstance(right, str) else [letters[name] for name in right]

@@ -12,7 +12,7 @@ from helpers.small_base import small_base
 from richter.cli import main
 from richter.errors import ModelError
 from richter.models import Price
-from richter.records import Paragraph, Question, Rating
+from richter.records import Question, Rating
 from richter.store import open_ledger
 from richter_audit.ascent import (
     PlantedKeys,
@@ -218,15 +218,15 @@ def test_the_share_of_bad_keys_from_planted_ones_by_hand():
 def test_planted_keys_are_those_of_other_questions_by_hand():
     def question(n, text):
         wrong = (f"no {n}", f"never {n}", f"none {n}")
-        return Paragraph(text=text), Question(wordings=(f"What is {n}?",), answer=f"answer {n}", wrong=wrong)
+        return text, Question(wordings=(f"What is {n}?",), answer=f"answer {n}", wrong=wrong)
 
     asked = [question(n, f"The answer {n} stands here.") for n in range(40)]
     planted = plant_bad_keys(asked)
     assert len(planted) == 30
-    for paragraph, changed in planted:
+    for text, changed in planted:
         original = next(q for _, q in asked if q.wordings == changed.wordings)
-        assert original.answer in paragraph.text
-        assert changed.answer not in paragraph.text
+        assert original.answer in text
+        assert changed.answer not in text
         assert changed.answer in {q.answer for _, q in asked}
         assert changed.wrong == original.wrong
     assert plant_bad_keys(asked[:1]) == []

@@ -53,18 +53,8 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
         again = found[style]["spent"]["calls"] - 8
         assert again == 0 if style == "cloze" else again >= 0  # once each, but for answers that were cut off
         assert found[style]["spent"]["tokens"] > 0
-    run(
-        "search",
-        "--only",
-        "retest",
-        "--kind",
-        "cross",
-        tmp_path / "both",
-        tmp_path / "cloze",
-        tmp_path / "chat",
-        "--budget",
-        "20calls",
-    )
+    both = [tmp_path / name for name in ("both", "cloze", "chat")]
+    run("search", "--only", "retest", "--kind", "cross", *both, "--budget", "20calls")
     assert "Accuracy of each model" in capsys.readouterr().out
     wrong = max(found, key=lambda style: found[style]["errors_found"])
     if found[wrong]["errors_found"]:  # a small model does not know the capital of Tuvalu, but it is not told to fail

@@ -13,17 +13,14 @@ from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.cli import main
 from richter.errors import ModelError
-from richter.records import Answer, Condition, Decoding, Item, Rating
+from richter.records import Answer, Condition, Decoding, Item
 from richter.store import Call, open_ledger
 from richter_audit.ascent import (
     FailingQuestion,
     FailingSet,
-    KeyCheck,
-    confirm_questions,
     failing_questions,
     generate_questions,
     keep_stable,
-    read_key_check,
     report_questions,
 )
 from richter_audit.bench import read_items, write_set
@@ -197,46 +194,7 @@ def test_the_share_that_is_expected_to_fail_again_recovers_truth():
     assert more.expected_again == pytest.approx(kept[:, 4].mean(), abs=0.006)
 
 
-def test_show_lists_failing_questions_by_mode(searched, capsys):
-    assert call("search", "show", searched / "run") == 0
-    out = capsys.readouterr().out
-    assert "failing questions of" in out
-    assert "100% wrong" in out
-    assert "0% wrong" in out
-
-
-def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_them(searched, tmp_path, capsys):
-    with open_ledger(searched / "kb" / "confirm.run", mode="write") as ledger:  # as `kb confirm` and a person leave it
-        items = [Item(id=str(i), prompt="?", reference="r") for i in range(10)]
-        ledger.add_items(items)
-        ledger.add_conditions([Condition(name="key", model="key")])
-        answers = [Answer(text="r", item=item.id, condition="key", money_usd=0.0) for item in items]
-        ledger.add_calls([Call(key=a.item, model="key", request="", answer=a) for a in answers])
-        said = {"condition": "key", "rater": "ann", "kind": "human"}
-        ledger.add_ratings(Rating(item=str(i), severity=2.0 * (i == 0), **said) for i in range(10))
-    again = (
-        "search",
-        "--only",
-        "retest",
-        tmp_path / "again",
-        searched / "run",
-        "--kind",
-        "context",
-        "--budget",
-        "50calls",
-    )
-    for arguments in (
-        ("search", "show", searched / "run"),
-        ("search", "export", searched / "run", "--again", 0, "-o", tmp_path / "set.jsonl"),
-        (*again, "--limit", 5),
-    ):
-        assert call(*arguments) == 0
-        assert "People found 1 of 10 generated keys bad" in " ".join(capsys.readouterr().out.split()), arguments
-    assert call(*again, "--price", "1,2", "--dry-run") == 0
-    assert "at most $0.0" in capsys.readouterr().out
-
-
-def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tmp_path):
+def test_questions_are_written_checked_and_stale_ones_not_asked(tmp_path):
     bare = small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
 
     def writes(prompt):
@@ -260,29 +218,10 @@ def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tm
     assert again.kept == found.kept  # nothing is written twice
     base = open_base(tmp_path / "kb")
     assert base.askable.sum() == 27
-    run = confirm_questions(base, 10, rng=rng)
-    assert read_key_check(tmp_path / "kb") is None
-    with open_ledger(run, mode="write") as ledger:
-        names = [item.id for item in ledger.items()]
-        assert len(names) == 10
-        rows = [
-            Rating(item=name, condition="key", rater="ann", kind="human", severity=2.0 * (i < 2))
-            for i, name in enumerate(names)
-        ]
-        ledger.add_ratings(rows)
-    checked = read_key_check(tmp_path / "kb")
-    assert isinstance(checked, KeyCheck)
-    assert (checked.n, checked.bad) == (10, 2)
-    assert 0.05 < checked.interval.low < 0.2 < checked.interval.high < 0.52
     stale = dataclasses.replace(base.stored[0], key="0" * 16)
     base.add_questions([stale])
     assert len(base.paragraphs([stale.row])[0].questions) <= 1  # written for a text that is there no longer
     base.add_questions([dataclasses.replace(stale, row=0, question=stale.question)] * 40)
-    confirm_questions(base, 100, rng=rng)
-    with open_ledger(run) as ledger:
-        asked = ledger.items()
-    assert len(asked) == 27  # none that is stale
-    assert names == [item.id for item in asked][:10]
     bare = next(row for row in range(len(base)) if not base.askable[row])
     append_stored(base.folder, [dataclasses.replace(stale, row=bare), dataclasses.replace(stale, row=10**6)])
     assert open_base(base.folder).askable.sum() == 27  # a search would find no question there
@@ -323,7 +262,7 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
     assert call("search", "--only", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
-    assert (plan["paragraphs"], plan["calls"]) == (30, 90)
+    assert (plan["asked"], plan["calls"]) == (30, 90)
     assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
     assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
     assert (

@@ -203,37 +203,6 @@ def test_bad_input_is_refused(tmp_path, base):
         SearchSettings(xi=1.0)
 
 
-def test_show_prints_the_names_that_are_relied_on(tmp_path, base, capsys):
-    go(tmp_path / "run", base, SearchSettings(**SMALL), "100calls")
-    with pytest.raises(SystemExit) as stop:
-        main(["search", "show", str(tmp_path / "run"), "--json", "-"])
-    assert stop.value.code == 0
-    found = json.loads(capsys.readouterr().out)
-    wanted = {"strategy", "budget", "spent", "steps", "errors_found", "sources_found", "distinct_categories"}
-    assert wanted | {"population"} <= set(found)
-    assert set(found["spent"]) == {"calls", "tokens", "money"}
-    assert set(found["steps"][0]) == {"step", "paragraphs", "error", "cumulative_error", "sources", "pruned"}
-    assert {"error_rate", "interval"} <= set(found["population"])
-    assert found["steps"][-1]["cumulative_error"] == pytest.approx(found["errors_found"] / found["answers"])
-
-
-def test_show_gives_intervals_at_the_level(tmp_path, base, capsys):
-    go(tmp_path / "run", base, SearchSettings(**SMALL), "100calls")
-    with pytest.raises(SystemExit):
-        main(["search", "show", str(tmp_path / "run"), "--level", "0.8", "--json", "-"])
-    found = json.loads(capsys.readouterr().out)
-    rates = [found["population"], *found["by_category"].values()]
-    assert {rate["interval"]["level"] for rate in rates if rate["interval"]} == {0.8}
-
-
-def test_show_of_another_run_says_so(tmp_path, capsys):
-    open_ledger(tmp_path / "run", mode="write").close()
-    with pytest.raises(SystemExit) as stop:
-        main(["search", "show", str(tmp_path / "run")])
-    assert stop.value.code == 1
-    assert "holds no search" in capsys.readouterr().err
-
-
 def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
     for strategy in ("sea", "random"):
         for seed in (0, 1):

@@ -3,62 +3,78 @@
 import pytest
 
 from richter_audit.bench import DOMAINS
-from richter_audit.bench._drafts import SLOT, Asked, Object, Template, _table, derive_stem, solve, trap
+from richter_audit.bench._facts_benchmark import KINDS, Relation, _templates
 
-WORDING = {"relation", "source", "form", "prompt", "stem", "subject", "slots", "about", "salt", "tiers"}
-PLAIN = WORDING | {"answer", "shots", "solved"}
-TRAP = WORDING | {"trap", "premise", "corrected", "wrong", "denials", "shots", "solved"}
-ROWS = [(domain, row) for domain, rows in _table().items() for row in rows]
+WORDING = {"relation", "prompt", "stem", "subject", "tiers"}
+PLAIN = WORDING | {"answer", "chain"}
+TRAP = WORDING | {"trap", "premise", "corrected", "wrong", "denials", "solved"}
+ROWS = [(domain, row) for domain, rows in _templates().items() for row in rows]
+
+
+class Rows:
+    """Two countries, as the generator is given them."""
+
+    def rows(self, pool: str, most: int) -> list[dict[str, object]]:
+        return [country("Chile", "Santiago"), country("Peru", "Lima"), country("Nauru", "")]
+
+    def near(self, row: object, column: str, home: str, salt: str) -> list[str]:
+        return ["Quito", "Lima", "Bogotá", "Caracas"]
+
+
+def country(name: str, capital: str) -> dict[str, object]:
+    truth = {"country": name[:2].upper(), "continent": "SA", "neighbours": []}
+    return {"type": "country", "id": truth["country"], "name": name, "capital": capital, "truth": truth}
+
+
+def relation(**row: object) -> Relation:
+    return Relation(Rows(), "countries", {"relation": "r", "tiers": "1 all", **row})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("domain", "row"), ROWS, ids=[row["relation"] for _, row in ROWS])
-def test_the_generator_knows_every_key_of_a_row(domain: str, row: dict[str, object]) -> None:
+def test_the_generator_knows_every_key_of_a_row(domain: str, row: dict[str, str]) -> None:
     assert set(row) <= (TRAP if "trap" in row else PLAIN)
-    assert {"relation", "source", "prompt", "tiers"} <= set(row)
-    assert ("shots" in row) != ("solved" in row)
-    assert row.get("stem") or derive_stem(str(row["prompt"]))
-    tiers = {int(entry.split()[0]) for entry in row["tiers"]}  # type: ignore[attr-defined]
-    assert tiers <= ({1, 2, 3, 4, 5} if row.get("form", "plain") == "plain" else {4, 5})
-    named = {slot for text in ("stem", "subject", "trap", "premise") for slot in SLOT.findall(str(row.get(text, "")))}
-    assert "slots" in row or named <= {"{fact}"}
+    assert {"relation", "prompt", "tiers"} <= set(row)
+    assert Relation(None, domain, row).stem  # type: ignore[arg-type]
+    tiers = {int(entry.split()[0]) for entry in row["tiers"].split(", ")}
+    assert tiers <= ({4, 5} if "trap" in row or "chain" in row else {1, 2, 3, 4, 5})
+    assert "trap" in row or row["answer"].rsplit(".", 1)[-1] in {kind.split(".")[1] for kind in KINDS}
 
 
 def test_every_domain_has_rows_and_no_relation_stands_twice() -> None:
-    assert len(_table()) == len(DOMAINS)
+    assert set(_templates()) == set(DOMAINS.values())
     relations = [row["relation"] for _, row in ROWS]
     assert len(set(relations)) == len(relations)
 
 
-def city(key: str, asked: Asked) -> Object | None:
-    return Object(kind="city", answer=key, wrong=[asked.salt], aliases=["a"], also=["b"], truth={"x": 1})
-
-
-def template(**fields: object) -> Template:
-    given = {"relation": "r", "source": "s", "prompt": "Where is {name}?", "stem": "{name} is in", "answer": city}
-    return Template(**{**given, "slots": lambda fact: {"name": fact.upper()}, "shots": ["q"], **fields})  # type: ignore[arg-type]
-
-
 def test_a_row_becomes_a_question_by_hand() -> None:
-    draft = template(subject="the {name}", about=lambda fact: fact * 2, salt="{fact}!").write("k")
-    assert draft is not None
-    assert (draft.prompt, draft.stem, draft.answer) == ("Where is K?", "K is in", "kk")
-    assert (draft.wrong, draft.aliases, draft.also) == (["k!"], ["a"], ["b"])
-    assert list(draft.truth.items()) == [("kind", "city"), ("subject", "the K"), ("x", 1)]
-    assert template().solved == [("Q is in q.", "q")]
-    assert template(slots=lambda fact: {"name": ""}).write("k") is None
-    assert template(answer=lambda key, asked: None).write("k") is None
+    capital = relation(prompt="What is the capital of {name}?", answer="capital")
+    assert capital.stem == "The capital of {name} is"
+    assert capital.solved == [
+        ("The capital of Chile is Santiago.", "Santiago"),
+        ("The capital of Peru is Lima.", "Lima"),
+    ]
+    item = capital.item(country("Ecuador", "Quito") | {"capital_also": ["Bogotá"]}, 2)
+    assert item is None  # Lima and Caracas alone are not three wrong answers
+    item = capital.item(country("Ecuador", "Quito"), 2)
+    assert item is not None
+    assert (item.prompt, item.reference, set(item.options)) == (
+        "What is the capital of Ecuador?", "Quito", {"Quito", "Lima", "Bogotá", "Caracas"},
+    )  # fmt: skip
+    assert item.truth["kind"] == "city"
+    assert capital.item(country("Nauru", ""), 2) is None
+    assert capital.item(country("Quito", "Quito"), 2) is None  # it would give itself away
 
 
 def test_a_trap_says_that_its_premise_is_false_by_hand() -> None:
-    rule = trap("none: {fact}", "{fact} is a code", lambda salt: [salt], denials=("no {fact}",), corrected="not {fact}")
-    draft = template(prompt="What is {fact}?", stem="{fact} is", answer=rule, form="trap").write("k")
-    assert draft is not None
-    assert (draft.answer, draft.wrong, draft.aliases[-1]) == ("none: k", ["What is k?"], "no k")
-    assert draft.truth == {"kind": "trap", "subject": "k", "premise": "k is a code", "corrected": "not k"}
-
-
-def test_stems_and_solved_sentences_by_hand() -> None:
-    assert derive_stem("What is the code of {name}?") == "The code of {name} is"
-    assert derive_stem("Which land has the code {fact}?") == "The land with the code {fact} is"
-    assert derive_stem("Where is it?") == ""
-    assert solve("The code of {name} is", [("X", "1")]) == [("The code of X is 1.", "1")]
+    trap = relation(
+        prompt="What is the moon of {name}?", trap="none, because {name} has no moon", premise="{name} has a moon",
+        denials=["no {id} moon"], wrong=["one", "two", "three"],
+        solved=[{"name": "Mars", "answer": "Phobos"}, {"name": "Pluto", "answer": "Charon"}],
+    )  # fmt: skip
+    item = trap.item(country("Chile", "Santiago"), 4)
+    assert item is not None
+    assert (item.form, item.reference) == ("trap", "none, because Chile has no moon")
+    assert "no CH moon" in item.aliases
+    assert "no such" in item.aliases
+    assert item.truth["premise"] == "Chile has a moon"
+    assert item.truth["corrected"] == "unassigned"

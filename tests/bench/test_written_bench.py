@@ -11,9 +11,9 @@ from helpers.server import FakeApi
 from richter.cli import main
 from richter.errors import InputError
 from richter.records import Item
+from richter_audit.ascent import BenchOrder
+from richter_audit.ascent._question_checker import KnownQuestions
 from richter_audit.bench import read_items
-from richter_audit.stages import BenchOrder
-from richter_audit.stages._write_bench import _Cell, _KnownQuestions
 
 FAULTS = ("", "", "bad key", "tier 5", "duplicate", "leak")
 
@@ -39,8 +39,8 @@ class Simulated(FakeApi):
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
         self.reads[data["question"]] += 1
         length, tier = self.numbers[re.search(r"River\w+", data["question"])[0]]
-        if "first" in data:
-            return json.dumps({"right": [place for place in ("first", "second") if data[place] == length]})
+        if "options" in data:
+            return json.dumps({"right": [line[0] for line in data["options"].splitlines() if line[3:] == length]})
         return json.dumps({"answer": length, "tier": tier})
 
     def _write(self, field: str, tier: int) -> list[dict]:
@@ -115,14 +115,12 @@ def test_a_sound_question_is_read_once_and_a_doubtful_one_twice(written) -> None
 
 def test_a_model_does_not_check_its_own_questions() -> None:
     with pytest.raises(InputError, match="check its own"):
-        BenchOrder(items=10, writers=("openai/gpt-4o",), checker="openrouter/openai/gpt-4o")
+        BenchOrder(items=10, writer="openai/gpt-4o", checker="openrouter/openai/gpt-4o")
 
 
 def test_duplicates_have_one_answer_and_similar_words() -> None:
-    cell = _Cell("history", 1)
-
-    def item(prompt: str, reference: str) -> tuple[_Cell, Item]:
-        return cell, Item(id=prompt, prompt=prompt, reference=reference)
+    def item(prompt: str, reference: str) -> Item:
+        return Item(id=prompt, prompt=prompt, reference=reference)
 
     found = [
         item("Who won the football world cup of 2014?", "Germany"),
@@ -130,12 +128,12 @@ def test_duplicates_have_one_answer_and_similar_words() -> None:
         item("Who won the football world cup of 2018?", "France"),
         item("Which country has Berlin as its capital?", "Germany"),
     ]
-    known = _KnownQuestions()
-    assert [each.reference for _, each in known.without_duplicates(found)] == ["Germany", "France", "Germany"]
-    assert [row.reason for row in cell.failed] == ["duplicate"]
-    assert known.without_duplicates([item("Who won the football world cup of 2014?", "Argentina")]) == []
-    known.forget(found[0][1])
-    assert len(known.without_duplicates([item("Who won the football world cup of 2014?", "Argentina")])) == 1
+    known = KnownQuestions()
+    assert known.are_new(found) == [True, False, True, True]
+    other_key = item("Who won the football world cup of 2014?", "Argentina")
+    assert known.are_new([other_key]) == [False]
+    known.forget(found[0])
+    assert known.are_new([other_key]) == [True]
 
 
 def test_a_generator_that_writes_nothing_is_not_asked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

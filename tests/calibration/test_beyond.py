@@ -58,12 +58,6 @@ def test_gap_bootstrap_against_a_plain_loop(rng: np.random.Generator) -> None:
     assert gap.ece.estimate == pytest.approx(sem.sem1.ece - sem.sem2.ece)  # type: ignore[union-attr]
 
 
-def test_gap_same_seed_same_bits() -> None:
-    pool, _ = simulated(np.random.default_rng(1), 60, 10, 0.3)
-    one, two = (sem_gap(sem_ece(pool), regimes(pool), rng=np.random.default_rng(2)) for _ in range(2))
-    assert one == two
-
-
 def test_too_few_low_margin_questions_have_no_gap() -> None:
     labels = np.zeros((40, 10), dtype=int)
     assert sem_gap(sem_ece(labels, np.ones(40)), regimes(labels), rng=np.random.default_rng(0)).low_margin_ece is None

@@ -37,12 +37,6 @@ def test_random_splits_approach_the_exact_average(rng: np.random.Generator) -> N
     assert abs(np.mean(random - exact)) < 4 * np.std(random - exact) / np.sqrt(200)
 
 
-def test_random_splits_same_seed_same_bits() -> None:
-    labels = np.random.default_rng(0).integers(0, 4, (30, 11))
-    one, two = (sem_ece(labels, np.arange(30) % 2, splits=10, rng=np.random.default_rng(5)) for _ in range(2))
-    assert np.array_equal(one.confidence_2, two.confidence_2)
-
-
 def test_sem_by_hand() -> None:
     # question 1: a a b c -> c1 = 1/2; question 2: all the same -> 1
     result = sem_ece([["a", "a", "b", "c"], ["x", "x", "x", "x"]], [[1, 1, 0, 0], [0, 0, 0, 0]])

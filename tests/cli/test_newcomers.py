@@ -58,7 +58,7 @@ def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) ->
         "watch grades.csv --condition new --margin 5",
         "size --margin 2 --discordance 0.1",
         "size grades.csv old new --margin 2",
-        "size error-rate --rate 2 --half-width 1pt",
+        "size --rate 2 --half-width 1pt",
     ],
 )
 def test_two_hundred_points_are_refused_and_two_are_named(
@@ -208,8 +208,8 @@ def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
     (folder / "prompts.csv").write_text(GRADES.replace("item,condition", "item,variant"))
     assert run(capsys, "import prompts.csv -o RUN")[0] == 0
     assert "old: grades alone" in run(capsys, "view RUN --list")[1]  # and not the question "old", sixty times
-    judges = "judge RUN --judges openai/gpt-4o-mini,openai/gpt-4o"
-    for line in (f"{judges} --dry-run", "label RUN --sheet sheet.csv", "tail score RUN --scorer length -o scores.csv"):
+    judges = "audit --only judge RUN --judges openai/gpt-4o-mini,openai/gpt-4o"
+    for line in (f"{judges} --dry-run", "label RUN --sheet sheet.csv", "audit RUN --scorer length -o scores.csv"):
         code, said = run(capsys, line)
         assert (code, "text" in said) == (1, True), line
     code, said = run(capsys, "label prompts.csv --rater me --no-browser")

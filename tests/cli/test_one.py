@@ -18,9 +18,9 @@ FILES = {
     "score": "item,condition,score\nq1,a,3\nq1,b,5\n",
     "gaps": "item,condition,correct,error\nq1,a,1,\nq2,a,,timeout\nq3,a,,\nq1,b,0,\nq2,b,0,\nq3,b,1,\n",
 }
-LINES = ("{}.csv", "compare {}.csv", "severity {}.csv", "calibration {}.csv", "floors data {}.csv", "agreement {}.csv",
-         "check {}.csv", "gate {}.csv --margin 2pt", "tail test {}.csv", "report {}.csv -o x.html --md -",
-         "watch {}.csv", "import {}.csv -o {}.run")  # fmt: skip
+LINES = ("{}.csv", "compare {}.csv", "severity {}.csv", "calibration {}.csv", "size calibration {}.csv",
+         "label agreement {}.csv", "import {}.csv --dry-run", "gate {}.csv --margin 2pt", "severity tail {}.csv",
+         "report {}.csv -o x.html --md -", "watch {}.csv", "import {}.csv -o {}.run")  # fmt: skip
 # one thing in the plural; not a verb after a number ("1 is", "of 1 lies"), nor a share of something
 PLURAL = re.compile(r"(?<![\d.,:±-])\b1 (?!is\b|was\b|has\b|this\b|as\b|does\b|lies\b|says\b|less\b)[a-z]+s\b")
 

@@ -10,7 +10,8 @@ from richter.errors import CallFailed
 from richter.records import Answer, Item, Paragraph, Question
 from richter.texts import GRADERS, grade_answer, is_refusal, matches_reference, normalise, split_confidence
 from richter_audit.ascent._explain import _read_patterns, _read_phrase
-from richter_audit.ascent._question_prompts import read_check, read_questions, read_rephrasings
+from richter_audit.ascent._question_checker import read_check
+from richter_audit.ascent._question_writer import read_questions, read_rephrasings
 from richter_audit.ascent._tasks import read_tasks
 from richter_audit.judge import RuleJudge, read_groups, read_reply
 from richter_audit.judge._partition import _right

@@ -7,12 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from helpers.foreign_logs import inspect_sample, write_inspect, write_lines
+from helpers.foreign_logs import write_lines
 from helpers.mutations import bombs, mutate, seeds
 from helpers.read_any import all_seeds, ended
-from richter.cli._main import _root
 from richter.errors import InputError, RichterError
 from richter.interop import logs_summary, problems, read_logs
 from richter.interop._safe import Unreadable, decode
@@ -80,38 +78,9 @@ def test_json_that_cannot_be_read(text: bytes) -> None:
         decode(text)
 
 
-def test_utf16_and_marks_are_read(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "a.jsonl", [{"item": "1", "model": "m", "correct": 1}])
-    text = path.read_text()
-    for encoding in ("utf-8-sig", "utf-16"):
-        path.write_text(text, encoding=encoding)
-        assert read_tables(path).rows["correct"].to_list() == [1.0]
-
-
-def test_the_commands_never_show_a_traceback(tmp_path: Path) -> None:
-    path = write_inspect(tmp_path / "a.eval", [inspect_sample(f"q{i}", "C" if i % 2 else "I") for i in range(4)])
-    runner = CliRunner()
-    done = runner.invoke(_root, ["import", str(path), "-o", str(tmp_path / "run")])
-    assert done.exit_code == 0, done.output
-    assert "Inspect log: 4 items, 1 condition, 4 answers." in done.output
-    assert f"Next: richter size calibration {tmp_path / 'run'}" in done.output
-    done = runner.invoke(_root, ["import", "--dry-run", str(path), "--json", "-"])
-    assert '"right": 2' in done.output
-    done = runner.invoke(_root, ["import", "--dry-run", str(tmp_path / "nothing.eval")])
-    assert isinstance(done.exception, InputError)
-    assert "no such file or folder" in str(done.exception)
-    done = runner.invoke(_root, ["import", str(path), "-o", str(tmp_path / "x"), "--map", "item"])
-    assert "is not FIELD=COLUMN" in done.output
-
-
 def test_several_models_in_one_log_are_several_conditions(tmp_path: Path) -> None:
     rows = [{"item": str(i), "model": m, "correct": i % 2} for m in ("a", "b", "c") for i in range(3)]
     path = write_lines(tmp_path / "t.jsonl", rows)
     assert read_tables(path).conditions == ("a", "b", "c")
     with pytest.raises(InputError, match=r"holds 3 conditions \(a, b, c\), so it cannot be called x"):
         read_tables(f"x={path}")
-
-
-def test_missing_targets_are_said(tmp_path: Path) -> None:
-    path = write_inspect(tmp_path / "a.eval", [inspect_sample("q0", target=""), inspect_sample("q1")])
-    assert "1 of 2 items have no reference answer" in " ".join(problems(read_logs([path])))

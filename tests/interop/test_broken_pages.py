@@ -36,11 +36,3 @@ def test_a_page_without_cells_is_refused_in_words(page: str, tmp_path: Path) -> 
     (tmp_path / "page.html").write_text(page)
     with pytest.raises(InputError):
         read_tables(tmp_path / "page.html")
-
-
-def test_a_cell_without_its_end_is_whole(tmp_path: Path) -> None:
-    rows = "".join(f"<tr><td>q{k}<td>{name}<td>{k % 2}" for name in ("old", "new") for k in range(20))
-    (tmp_path / "page.html").write_text(f"<html><table><tr><th>item<th>condition<th>correct{rows}</table>")
-    tables = read_tables(tmp_path / "page.html")
-    assert tables.conditions == ("old", "new")
-    assert tables.scores["value"].sum() == 20

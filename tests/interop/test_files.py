@@ -21,11 +21,6 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         read_frame(tmp_path)
 
 
-def test_columns_parted_by_single_spaces(tmp_path: Path) -> None:
-    assert read_frame(write(tmp_path, "system score seg\nA.1 -2.5 1\n", "t.tsv")).rows() == [("A.1", -2.5, 1)]
-    assert read_frame(write(tmp_path, "one column, two\n1,2\n")).columns == ["one column", " two"]
-
-
 def test_kinds_that_are_not_read_are_refused_in_words(tmp_path: Path) -> None:
     drawn = {
         "psql.txt": " id | model | passed\n----+-------+-------\n 1 | a | t\n",

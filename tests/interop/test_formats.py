@@ -25,9 +25,8 @@ from helpers.foreign_logs import (
     write_lines,
     write_lm_eval,
 )
-from richter.errors import InputError
 from richter.interop import LogOptions, Logs, problems, read_logs
-from richter.tables import ReadOptions, read_tables, write_tables
+from richter.tables import read_tables, write_tables
 
 
 def grades(logs: Logs) -> dict[str, bool | None]:
@@ -59,14 +58,6 @@ def test_lm_eval_rows_of_several_filters_are_one_answer(tmp_path: Path) -> None:
     assert set(grades(read_logs([path], options=LogOptions(filter="loose"))).values()) == {False}
 
 
-def test_a_folder_of_lm_eval_is_one_condition_of_several_tasks(tmp_path: Path) -> None:
-    write_lm_eval(tmp_path, "trees", [lm_eval_choice(0, 0, [-1.0, -2.0])])
-    write_lm_eval(tmp_path, "sums", [lm_eval_generation(0, "strict", "42", 1.0)])
-    logs = read_logs([tmp_path])
-    assert list(logs.items) == ["sums/0", "trees/0"]
-    assert logs.not_logs == 1  # the results file
-
-
 def test_helm(tmp_path: Path) -> None:
     logs = read_logs([write_helm(tmp_path / "run")])
     assert logs.readings[0].format == "HELM run"
@@ -78,12 +69,6 @@ def test_helm(tmp_path: Path) -> None:
     assert (by_item["id2"].logprobs, by_item["id2"].latency_s) == ((-0.7,), 0.5)
     assert logs.items["id1"].reference == "Paris"
     assert "num_prompt_tokens" not in by_item["id1"].scores
-
-
-def test_helm_without_its_statistics_is_said(tmp_path: Path) -> None:
-    path = write_helm(tmp_path / "run")
-    (tmp_path / "run" / "per_instance_stats.json").unlink()
-    assert "no answer is graded" in " ".join(problems(read_logs([path])))
 
 
 def promptfoo_rows() -> list[dict[str, Any]]:
@@ -160,23 +145,6 @@ def test_openai_evals(tmp_path: Path) -> None:
     assert logs.unread == {"event: of type raw_sample": 1}
     cut = write_lines(tmp_path / "cut.jsonl", openai_evals_rows()[:-1])
     assert "no final report" in " ".join(problems(read_logs([cut])))
-
-
-def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("qid,model,is_correct,conf,response\n1,a,1,0.9,x\n2,a,0,0.2,y\n1,b,no,,x\n2,b,yes,0.7,y\n")
-    with pytest.raises(InputError, match="not a log of a known format"):
-        read_logs([path])
-    options = ReadOptions(map={"confidence": "conf"})
-    tables = read_tables(path, options=options)
-    write_tables(tables, tmp_path / "run")
-    again = read_tables(tmp_path / "run")
-    assert again.data_hash == tables.data_hash
-    assert again.answers["text"].to_list() == ["x", "y", "x", "y"]
-    with pytest.raises(InputError, match="no field"):
-        read_tables(path, options=ReadOptions(map={"colour": "conf"}))
-    with pytest.raises(InputError, match="has no column 'x'"):
-        read_tables(path, options=ReadOptions(map={"item": "x"}))
 
 
 @pytest.mark.slow

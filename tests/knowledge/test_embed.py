@@ -79,13 +79,6 @@ def test_a_folder_without_a_model_and_a_name_are_refused(tmp_path: Path) -> None
         open_embedder(tmp_path)
 
 
-def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_embed, "find_spec", lambda name: None)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(MissingPart, match=r"richter\[st\]"):
-        open_embedder(tmp_path)
-
-
 def test_vectors_of_the_wrong_length_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="8 dimensions, not 16"):
         write_base(

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import richter
-from helpers import ray_cluster
 from helpers.ray_cluster import RayCluster
 from helpers.small_base import DIM, small_documents, vectors_of
 from helpers.tiny_model import make_tiny_model
@@ -130,14 +129,6 @@ def test_known_keys_by_hand():
     assert all(key in known for key in (5, 9, 2**63 + 1))
     assert not any(key in known for key in (0, 6, 2**63, 2**64 - 1))
     assert 1 not in Known(np.empty(0, dtype=np.uint64))
-
-
-def test_a_crowded_machine_is_said(monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("ray")
-    monkeypatch.setattr(ray_cluster, "crowding", lambda: 2.0)
-    monkeypatch.delenv("RICHTER_RAY", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="too busy"):
-        ray_cluster.need_ray()
 
 
 def _text(folder: Path, text: str) -> Path:

@@ -19,6 +19,10 @@ def richter(*args: object) -> int:
     return int(stop.value.code or 0)
 
 
+def draw(run: Path, bench: Path, *more: object) -> int:
+    return richter("audit", "--only", "draw", run, "--bench", bench, *more)
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Path:
     path = tmp_path / "bench.jsonl"
@@ -49,25 +53,12 @@ def test_draw_writes_a_table_that_calibration_reads(
 ) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = (
-            "audit",
-            "--only",
-            "draw",
-            run,
-            "--bench",
-            bench,
-            "--model",
-            api.model,
-            "--draws",
-            8,
-            "--concurrency",
-            1,
-        )
-        assert richter(*args, "--json", "-") == 0
+        args = (run, bench, "--model", api.model, "--draws", 8, "--concurrency", 1)
+        assert draw(*args, "--json", "-") == 0
         result = json.loads(capsys.readouterr().out)
         assert result["answers"] == 16 == api.requests.total()
         assert list(result["parse_rate"].values()) == [pytest.approx(12 / 16)]
-        assert richter(*args) == 0  # resumed: nothing is asked again
+        assert draw(*args) == 0  # resumed: nothing is asked again
         assert api.requests.total() == 16
     table = pl.read_ndjson(run / "draws.jsonl")
     sure = table.filter(pl.col("item") == "sure")
@@ -83,9 +74,9 @@ def test_draw_writes_a_table_that_calibration_reads(
 
 
 def test_temperatures_are_swept_as_conditions(tmp_path: Path, bench: Path) -> None:
-    words = ["audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--draws", 4, "--concurrency", 1]
+    args = (tmp_path / "run", bench, "--draws", 4, "--concurrency", 1)
     with FakeApi(reply=Replies()) as api:
-        assert richter(*words, "--model", api.model, "--temperature", 0.5, "--temperature", 1) == 0
+        assert draw(*args, "--model", api.model, "--temperature", 0.5, "--temperature", 1) == 0
         assert sorted(body["temperature"] for body in api.bodies) == [0.5] * 8 + [1.0] * 8
     assert richter("calibration", tmp_path / "run", "--json", tmp_path / "c.json") == 0
     found = json.loads((tmp_path / "c.json").read_text())["conditions"]
@@ -96,22 +87,7 @@ def test_temperatures_are_swept_as_conditions(tmp_path: Path, bench: Path) -> No
 def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = (
-            "audit",
-            "--only",
-            "draw",
-            run,
-            "--bench",
-            bench,
-            "--model",
-            api.model,
-            "--draws",
-            20,
-            "--concurrency",
-            1,
-            "--adaptive",
-        )
-        assert richter(*args) == 0
+        assert draw(run, bench, "--model", api.model, "--draws", 20, "--concurrency", 1, "--adaptive") == 0
         assert api.requests["Capital of France?"] == 8
         assert api.requests["Capital of Norway?"] == 20
 
@@ -119,21 +95,7 @@ def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path)
 def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = (
-            "audit",
-            "--only",
-            "draw",
-            run,
-            "--bench",
-            bench,
-            "--model",
-            api.model,
-            "--draws",
-            4,
-            "--judge",
-            api.model,
-        )
-        assert richter(*args, "--json", "-") == 0
+        assert draw(run, bench, "--model", api.model, "--draws", 4, "--judge", api.model, "--json", "-") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["repaired"] == 0
     torn = pl.read_ndjson(run / "draws.jsonl").filter(pl.col("item") == "torn")
@@ -143,10 +105,7 @@ def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixtu
 
 def test_dry_run_asks_nothing(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeApi() as api:
-        assert (
-            richter("audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--dry-run")
-            == 0
-        )
+        assert draw(tmp_path / "run", bench, "--model", api.model, "--dry-run") == 0
         assert api.requests.total() == 0
     assert "100 calls missing" in capsys.readouterr().out
 
@@ -157,28 +116,14 @@ def test_a_judge_without_a_price_is_refused_before_any_draw(
     prices = tmp_path / "prices.toml"
     with FakeApi(reply=Replies()) as api:
         prices.write_text(f'["{api.model}"]\ninput_usd = 1.0\noutput_usd = 1.0\n')
-        args = ("audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--budget", "1usd")
-        assert richter(*args, "--judge", f"{api.url}#other") == 1
+        judge = ("--judge", f"{api.url}#other")
+        assert draw(tmp_path / "run", bench, "--model", api.model, "--budget", "1usd", *judge) == 1
         assert api.requests.total() == 0
     assert "The price of" in capsys.readouterr().err
 
 
 def test_the_budget_is_held(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeApi(reply=Replies()) as api:
-        code = richter(
-            "audit",
-            "--only",
-            "draw",
-            tmp_path / "run",
-            "--bench",
-            bench,
-            "--model",
-            api.model,
-            "--draws",
-            20,
-            "--budget",
-            "5calls",
-        )
-        assert code == 1
+        assert draw(tmp_path / "run", bench, "--model", api.model, "--draws", 20, "--budget", "5calls") == 1
         assert api.requests.total() <= 5
     assert "budget" in capsys.readouterr().err

@@ -30,27 +30,12 @@ def test_draw_and_calibrate_the_built_in_model(tmp_path: Path, capsys: pytest.Ca
     bench = tmp_path / "bench.jsonl"
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for arguments in (
-        [
-            "audit",
-            "--only",
-            "draw",
-            "run",
-            "--bench",
-            bench,
-            "--model",
-            "smollm2",
-            "--style",
-            "cloze",
-            "--draws",
-            6,
-            "--concurrency",
-            8,
-        ],
-        ["calibration", "run", "--json", "-"],
+        f"audit --only draw run --bench {bench} --model smollm2 --style cloze --draws 6 --concurrency 8",
+        "calibration run --json -",
     ):
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
-            main([str(tmp_path / "run") if a == "run" else str(a) for a in arguments])
+            main([str(tmp_path / "run") if word == "run" else word for word in arguments.split()])
         assert not stop.value.code
     (row,) = json.loads(capsys.readouterr().out)["conditions"].values()
     assert (row["questions"], row["draws"]) == (4, 6)

@@ -157,15 +157,6 @@ def test_bad_options_are_named(rng: np.random.Generator) -> None:
         estimate_b([1, 2], m_min=4.0, rng=rng)
 
 
-def test_same_seed_same_bits() -> None:
-    scores = scores_of(COUNTS)
-    first, second = (estimate_b(scores, rng=np.random.default_rng(3)) for _ in range(2))
-    assert first == second
-    assert first.to_dict()["interval"]["method"] == "bootstrap percentile"  # a planned m_min is not chosen
-    chosen = estimate_b(scores, m_min="ks", rng=np.random.default_rng(3))
-    assert chosen.interval.method == "bootstrap percentile, m_min reselected"
-
-
 @given(st.integers(0, 2**32))
 @settings(max_examples=20)
 def test_order_of_answers_does_not_matter(seed: int) -> None:

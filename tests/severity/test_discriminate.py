@@ -165,12 +165,6 @@ def test_a_control_is_decided_by_the_largest_t(rng: np.random.Generator) -> None
     assert {c.family.method for c in found.claims if c.primary and c.family} == {"holm"}
 
 
-def test_unequal_error_rates_are_said(rng: np.random.Generator) -> None:
-    data = {**simulated(rng, [geometric(0.5)], 2000, 0.3), "often": simulated(rng, [geometric(0.5)], 2000, 0.5)["m0"]}
-    (claim,) = of(discriminate(data, rng=rng, n_resamples=200), "severity_given_error").values()
-    assert any("of other questions" in note for note in claim.notes)
-
-
 def test_error_rates_that_look_alike_are_not_equal_until_shown(rng: np.random.Generator) -> None:
     data = simulated(rng, [geometric(0.5)] * 2, 100, 0.4)
     data["m1"] = rng.permutation(data["m0"])  # the very same rate, on 100 items

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import SeverityReport, compare_tables, weigh_scores
+from richter.audit import compare_tables, weigh_scores
 from richter.claims import Points
 from richter.evidence import margins_of, metric_of, outcomes_of
 from richter.records import Claim, Verdict
@@ -309,34 +309,11 @@ def test_claims_that_a_page_decided_stand_in_the_study() -> None:
     assert [c.verdict for c in report.requirements] == [Verdict.VERIFIED] * 2
 
 
-def test_pairs_are_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import richter.severity as sev
-
-    calls = []
-    weigh = sev.weigh_pairs
-    monkeypatch.setattr(sev, "weigh_pairs", lambda *a, **k: calls.append(1) or weigh(*a, **k))
-    tables = table(rated())
-    compare_tables(tables, on=["mean_severity"], **FEW)
-    weigh_scores(tables, **FEW)
-    assert len(calls) == 1
-
-
 @pytest.mark.parametrize("margin", [0.2, {"b": 0.5}, {"mean_severity": 0.3}])
 def test_a_stated_margin_is_one_measures(margin: Any) -> None:
     claims = weigh_scores(rated(), margin=margin, **FEW).claims
     stated = {c.measure for c in claims if c.margin is not None}
     assert stated == ({"severity_given_error"} if isinstance(margin, float) else set(margin))
-
-
-def test_how_the_file_was_read_and_its_notes_stand_in_the_report(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    rated().with_columns(user_id=pl.lit("u1")).write_csv(path)
-    report: SeverityReport = weigh_scores(path, **FEW)
-    tables = read_tables(path, options=ReadOptions(any_scale=True))
-    assert report.understood == tables.understood
-    assert set(tables.notes) <= set(report.notes)
-    document = report.to_dict()
-    assert document["understood"] == tables.understood
 
 
 @pytest.mark.parametrize(("worst", "end"), [(4.0, 4.0), (6.5, 7.0), (9.0, 10.0), (60.0, 100.0), (250.0, 250.0)])

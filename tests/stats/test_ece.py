@@ -141,13 +141,6 @@ def test_bootstrap_matches_a_plain_loop(rng: np.random.Generator) -> None:
     assert fast.std() == pytest.approx(plain.std(), rel=4 / math.sqrt(2 * 4000) * math.sqrt(2))
 
 
-def test_bootstrap_same_seed_same_bits() -> None:
-    c, a = np.linspace(0, 1, 50), np.arange(50) % 2
-    one = bootstrap_ece(c, a, rng=np.random.default_rng(1), n_resamples=50).resampled
-    two = bootstrap_ece(c, a, rng=np.random.default_rng(1), n_resamples=50).resampled
-    assert np.array_equal(one, two)
-
-
 def test_equal_mass_bins_hold_equal_counts_and_keep_ties() -> None:
     result = ece(np.arange(100) / 100, np.arange(100) % 2, binning="mass")
     assert [b.n for b in result.bins] == [10] * 10

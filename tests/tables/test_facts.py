@@ -1,7 +1,7 @@
 """What a table says beside its grades: failed calls, groupings, weights, who graded, how labels were drawn."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from helpers.small_run import small_run
 from richter.audit import shared_sample
 from richter.errors import InputError
 from richter.interop import FIELDS, bears_on_claims
-from richter.records import Answer, Condition, Item, Note, Rating, of_kind
+from richter.records import Answer, Condition, Item, Rating, of_kind
 from richter.store import Call, open_ledger
 from richter.tables import KEY, Dataset, ReadOptions, judges_of, outcomes, severity_of, write_tables
 
@@ -81,23 +81,6 @@ def test_ratings_by_several_raters_of_failed_calls_are_not_used() -> None:
     assert [note[0] for note in of_kind(tables.notes, "failed")] == ["3"]
 
 
-def test_failed_calls_without_a_grade_or_severity_need_no_note() -> None:
-    bare = with_failures(5).with_columns(
-        pl.when(pl.col("error") == "").then(name).alias(name) for name in ("correct", "severity")
-    )
-    tables = read_tables(bare)
-    assert of_kind(tables.notes, "failed") == []
-    assert len(outcomes(tables, "mean_severity").value) == 2 * N - 5
-
-
-def test_texts_of_errors_beside_every_severity_above_0_are_no_failed_calls() -> None:
-    frame = crossed(severity=lambda i, c: (i * 5) % 4, error=lambda i, c: "wrong year" if (i * 5) % 4 else "")
-    tables = read_tables(frame.drop("correct"))
-    assert tables.answers["error"].fill_null("").unique().to_list() == [""]
-    assert len(severity_of(tables)) == 2 * N
-    assert tables.ratings["reason"].drop_nulls().unique().sort().to_list()[-1] == "wrong year"
-
-
 # ------------------------------------------------------------------ severities in words
 
 WORDS = {0.0: ("none", "no-error", "No issue"), 1.0: ("minor", "low"), 2.0: ("moderate", "Medium"),
@@ -155,12 +138,6 @@ def test_every_documented_name_is_a_grouping(name: str) -> None:
     assert unused(tables) == ""
 
 
-def test_groupings_are_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text(encoding="utf-8")
-    listed = page.split("## Groupings, weights and graders")[1].split("\n## ")[0]
-    assert all(f"`{name}`" in listed for field in ("group", "weight", "layer", "inclusion") for name in FIELDS[field])
-
-
 def test_two_groupings_are_read_and_a_third_is_named() -> None:
     frame = crossed(
         passage=lambda i, c: f"p{i // 2}", user_id=lambda i, c: i % 5, template=lambda i, c: f"t{i % 4}"
@@ -176,14 +153,6 @@ def test_two_groupings_are_read_and_a_third_is_named() -> None:
     second = read_tables(frame.drop("template", "passage").with_columns(pl.col("user_id").alias("who")).drop("user_id"),
                          options=mapped(group_2="who"))  # fmt: skip
     assert of_items(second, "group")["q007"] == "2"  # the only one is the first
-
-
-def test_columns_that_part_the_items_alike_are_one_grouping() -> None:
-    frame = crossed(passage=lambda i, c: f"p{i // 2}", passage_id=lambda i, c: 100 + i // 2, author=lambda i, c: i % 7)
-    tables = read_tables(frame)
-    assert of_items(tables, "group")["q009"] == "p4"
-    assert of_items(tables, "group_2")["q009"] == "2"
-    assert unused(tables) == ""
 
 
 @pytest.mark.parametrize(
@@ -250,13 +219,6 @@ def test_the_groups_of_a_runs_items_are_read(tmp_path: Path, groups: tuple[str, 
 # ------------------------------------------------------------------ weights, and columns that look alike
 
 
-@pytest.mark.parametrize("name", FIELDS["weight"])
-def test_every_documented_name_of_weights_is_read(name: str) -> None:
-    tables = read_tables(crossed(**{name: lambda i, c: 1 + i % 3}))
-    assert of_items(tables, "weight")["q004"] == 2
-    assert unused(tables) == ""
-
-
 def test_of_two_weights_the_first_is_used_and_the_other_named() -> None:
     frame = crossed(sample_weight=lambda i, c: 1 + i % 3, weight=lambda i, c: 5 + i % 2)
     tables = read_tables(frame)
@@ -267,21 +229,11 @@ def test_of_two_weights_the_first_is_used_and_the_other_named() -> None:
     assert unused(told) == "Columns not used: weight."
 
 
-def test_an_importance_in_words_is_no_weight() -> None:
-    tables = read_tables(crossed(importance=lambda i, c: "critical" if i % 2 else "low"))
-    assert tables.answers["weight"].null_count() == 2 * N
-    assert "importance" in unused(tables)
+LOOKALIKES = ("age_group", "survey_weight", "stratum", "propensity", "annotator", "run_label", "human_label",
+              "confidence_2")  # fmt: skip
 
 
-LOOKALIKES: Mapping[str, Sequence[str]] = {
-    "grouping": ("age_group", "cluster_label"), "weight": ("survey_weight", "weight_2"),
-    "stratum": ("sampling_stratum", "stratum"), "chance": ("propensity", "inclusion_prob", "inclusion_probability"),
-    "rater": ("annotator", "second_rater", "reviewer_id"), "run": ("seed_group", "run_label"),
-    "label": ("human_label", "gold_grade"), "confidence": ("model_confidence", "confidence_2"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", [name for names in LOOKALIKES.values() for name in names])
+@pytest.mark.parametrize("name", LOOKALIKES)
 def test_a_column_that_looks_as_if_it_changed_claims_is_named_where_it_is_not_used(name: str) -> None:
     assert bears_on_claims(name)
     tables = read_tables(crossed(**{name: lambda i, c: f"v{(i + (c == 'new')) % 3}" if "prob" not in name
@@ -289,21 +241,6 @@ def test_a_column_that_looks_as_if_it_changed_claims_is_named_where_it_is_not_us
     assert name in unused(tables)
     assert tables.conditions == TWO
     assert len(outcomes(tables, "accuracy").value) == 2 * N
-
-
-def test_columns_that_are_used_or_say_nothing_are_not_named() -> None:
-    frame = crossed(
-        confidence=lambda i, c: 0.5 + i / 100, seed=lambda i, c: 7, judge_comment=lambda i, c: f"because {i}{c}",
-        run_time=lambda i, c: 0.1 * i, domain=lambda i, c: f"d{i % 3}", latency=lambda i, c: 1.0 + i,
-    )  # fmt: skip
-    assert unused(read_tables(frame)) == ""
-
-
-def test_all_columns_that_are_not_used_stand_in_one_note() -> None:
-    frame = crossed(age_group=lambda i, c: f"v{i % 3}", propensity=lambda i, c: 0.1 * (1 + i % 4),
-                    user=lambda i, c: f"u{(i + (c == 'new')) % 6}")  # fmt: skip
-    said = unused(read_tables(frame))
-    assert all(name in said for name in ("age_group", "propensity", "user"))
 
 
 # ------------------------------------------------------------------ labels with their design
@@ -327,13 +264,6 @@ def test_strata_and_chances_beside_peoples_grades_are_read_for_every_row(stratum
     found = tables.answers.select(*KEY, pl.col("layer").alias("stratum"), "inclusion", "human")
     assert_frame_equal(found, expected.select(found.columns))
     assert unused(tables) == ""
-
-
-def test_a_chance_alone_beside_labels_is_read_and_without_labels_it_is_named() -> None:
-    tables = read_tables(labelled().drop("stratum"))
-    assert tables.answers["inclusion"].unique().sort().to_list() == [0.25, 0.5]
-    bare = read_tables(labelled().drop("human"))
-    assert all(name in unused(bare) for name in ("stratum", "inclusion"))
 
 
 def rated(field: str, texts: bool) -> pl.DataFrame:
@@ -360,12 +290,6 @@ def test_peoples_rows_beside_a_judges_are_labels_and_no_further_repeats(texts: b
     assert tables.graded_by == ("gpt-judge",)
 
 
-def test_ratings_without_a_text_are_ratings_too() -> None:
-    """Rows without an answer's text were left out where other rows have one: people's labels, or blank answers."""
-    tables = read_tables(rated("severity", texts=True))
-    assert sorted(tables.ratings.group_by("kind").len().rows()) == [("human", 40), ("judge", 80)]
-
-
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5, 30.0])
 def test_chances_that_are_none_are_refused_with_the_number_of_rows(wrong: float) -> None:
     frame = labelled().with_columns(
@@ -375,14 +299,6 @@ def test_chances_that_are_none_are_refused_with_the_number_of_rows(wrong: float)
         read_tables(frame)
     empty = frame.with_columns(pl.when(pl.col("item") >= "q003").then("inclusion").alias("inclusion"))
     assert read_tables(empty).answers["inclusion"].null_count() == 6
-
-
-def test_grades_by_people_beside_severities_are_kept() -> None:
-    frame = labelled(severity=lambda i, c: i % 4).drop("correct")
-    tables = read_tables(frame)
-    assert tables.counting == "given"
-    assert tables.answers["human"].drop_nulls().len() == 16
-    assert tables.answers["inclusion"].null_count() == 0
 
 
 @pytest.mark.parametrize("name", ["human", "human_severity"])
@@ -402,24 +318,6 @@ def test_severities_by_people_are_ratings_with_their_chance(name: str, words: bo
     assert tables.ratings.filter(kind="given")["inclusion"].null_count() == 2 * N
     assert tables.answers["inclusion"].null_count() == 0
     assert tables.answers["human"].null_count() == 2 * N
-
-
-def test_severities_by_people_stand_beside_grades_under_their_own_name() -> None:
-    tables = read_tables(crossed(human_severity=lambda i, c: i % 4 if i % 2 else None))
-    assert tables.metric == "accuracy"
-    assert tables.scored_by == ("column correct",)
-    assert tables.ratings["kind"].unique().to_list() == ["human"]
-    assert tables.ratings.filter(condition="old")["severity"].to_list() == [1, 3] * 6
-
-
-def test_ratings_of_people_beside_those_of_judges_keep_their_chance() -> None:
-    frame = crossed(severity=lambda i, c: i % 4).drop("correct")
-    judged = frame.with_columns(rater=pl.lit("gemma"), kind=pl.lit("judge"), inclusion=pl.lit(None, dtype=pl.Float64))
-    people = frame.head(6).with_columns(rater=pl.lit("anna"), kind=pl.lit("human"), inclusion=pl.lit(0.25))
-    tables = read_tables(pl.concat([judged, people]))
-    assert tables.ratings.filter(kind="human")["inclusion"].to_list() == [0.25] * 6
-    assert tables.ratings.filter(kind="judge")["inclusion"].null_count() == 2 * N
-    assert tables.answers["inclusion"].drop_nulls().to_list() == [0.25] * 6
 
 
 def test_a_run_keeps_the_chance_with_its_labels_alone(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -465,25 +363,4 @@ def test_people_grades_and_remarks_are_no_models_that_graded() -> None:
     assert read_tables(crossed(annotator=lambda i, c: "anna" if i % 2 else "ben")).graded_by == ()
 
 
-def test_the_models_that_graded_several_files_are_put_together(tmp_path: Path) -> None:
-    for name, judge in zip(TWO, ("smol", "gemma"), strict=True):
-        crossed(judge=lambda i, c, judge=judge: judge).filter(condition=name).drop("condition").write_csv(
-            tmp_path / f"{name}.csv"
-        )
-    assert read_tables(*(tmp_path / f"{name}.csv" for name in TWO)).graded_by == ("smol", "gemma")
-
-
 # ------------------------------------------------------------------ ranges
-
-
-@pytest.mark.parametrize(("top", "name"), [(100, "score"), (1, "score"), (100, "accuracy (%)"), (100, "pct")])
-def test_percentages_and_fractions_keep_their_range(top: int, name: str) -> None:
-    frame = crossed(**{name: lambda i, c: (37 * i % 97 + 1) * top / 100}).drop("correct")
-    tables = read_tables(frame, options=mapped(score=name))
-    assert tables.metric == "mean_score"
-    assert tables.scores.select("low", "high").unique().rows() == [(0.0, float(top))]
-
-
-def test_notes_of_facts_can_be_found_by_their_kind() -> None:
-    tables = read_tables(crossed(user_id=lambda i, c: i // 4))
-    assert [note.kind for note in tables.notes if isinstance(note, Note)] == ["group"]

@@ -61,18 +61,6 @@ def test_the_end_of_a_call_is_never_a_wrong_answer(word: str, grades: tuple[str,
     assert not of_kind(wrong.notes, "status")
 
 
-def test_failed_beside_passed_is_a_grade() -> None:
-    cells = ["PASSED"] * 20 + ["FAILED"] * 5 + ["ERROR"] * 5
-    tables = read_tables(frame_of(model=["a"] * 30 + ["b"] * 30, correct=cells * 2))
-    assert mean(tables, "a") == 0.8
-
-
-def test_a_wide_table_keeps_ends_of_calls_apart_too() -> None:
-    frame = pl.DataFrame({"id": ITEMS, "a": ["1"] * 15 + ["0"] * 10 + ["ERROR"] * 5, "b": ["1"] * 30})
-    tables = read_tables(frame, confirm=True)
-    assert mean(tables, "a") == 0.6
-
-
 def test_a_code_is_applied_once(tmp_path: Path) -> None:
     frame = frame_of(model=["a"] * 30 + ["b"] * 30, correct=[1] * 24 + [0] * 6 + [1] * 10 + [0] * 20)
     frame.write_csv(tmp_path / "t.csv")
@@ -81,13 +69,6 @@ def test_a_code_is_applied_once(tmp_path: Path) -> None:
     for source in (frame, tmp_path / "t.csv", tmp_path / "t.parquet"):
         tables = read_tables(source, options=turned)
         assert (mean(tables, "a"), mean(tables, "b")) == (0.2, pytest.approx(2 / 3))
-
-
-def test_two_high_bytes_are_windows_1252(tmp_path: Path) -> None:
-    rows = "".join(f"{q},{m},1\n" for q in ITEMS for m in ("Müß", "b"))
-    path = tmp_path / "t.csv"
-    path.write_bytes(f"item,model,correct\n{rows}".encode("cp1252"))
-    assert read_tables(path).conditions == ("Müß", "b")
 
 
 def test_another_alphabet_is_proposed(tmp_path: Path) -> None:
@@ -109,19 +90,6 @@ def test_a_files_name_is_never_a_pattern(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(f"item,model,correct\n{rows}")
     (tmp_path / "a1.csv").write_text(f"item,model,correct\n{rows}".replace(",x,", ",z,"))
     assert read_tables(tmp_path / name).conditions == ("x", "y")
-
-
-def test_all_wide_columns_leave_times_out() -> None:
-    """A remedy led to "latency is better scored than correctness"."""
-    frame = pl.DataFrame({"id": ITEMS, "a": [1, 0] * 15, "b": [0, 1] * 15, "latency": [1.5, 0.5] * 15})
-    assert read_tables(frame, options=ReadOptions(wide=())).conditions == ("a", "b")
-
-
-def test_a_rank_is_never_advised_as_a_word() -> None:
-    frame = pl.DataFrame({"note": ITEMS, "place": ["3", "1", "2"] * 10, "verdict": ["fine", "poorly"] * 15})
-    with pytest.raises(InputError) as error:
-        read_tables(frame)
-    assert "3=" not in error.value.remedy
 
 
 # ------------------------------------------------------------------ containers agree

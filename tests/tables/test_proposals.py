@@ -1,6 +1,5 @@
 """What is known is acted on, what is inferred is proposed: the exception, the options, the terminal, saved readings."""
 
-import dataclasses
 import json
 import tomllib
 from pathlib import Path
@@ -11,7 +10,7 @@ import richter
 from richter.cli._main import main
 from richter.errors import ReadingProposed, UnconfirmedReading
 from richter.interop import LISTED
-from richter.tables import ReadOptions, read_tables, write_tables
+from richter.tables import read_tables, write_tables
 
 PAIRS = [(f"q{i}", i % 2, int(i % 3 > 0)) for i in range(20)]
 # the grade in a comment leaves open whether that column is a condition too
@@ -42,11 +41,6 @@ def test_listed_names_are_read_at_once(item: str, condition: str, tmp_path: Path
     (reading,) = tables.readings
     assert reading.is_known
     assert [role.field for role in reading.roles] == ["item", "condition", "score"]
-
-
-@pytest.mark.parametrize("name", sorted(LISTED["score"] - {"wer", "cer", "ter", "toxicity"}))
-def test_listed_scores_are_read_at_once(name: str, tmp_path: Path) -> None:
-    assert read_tables(write(tmp_path, LONG.replace("correct", name))).is_confirmed
 
 
 @pytest.mark.parametrize("name", ["draw", "epoch", "repeat", "seed"])
@@ -87,17 +81,6 @@ def test_a_proposal_has_the_roles_and_the_options_that_confirm_it(tmp_path: Path
     assert reading.unused == ("Kommentar",)
 
 
-def test_a_proposal_has_at_most_eight_lines_below_its_head(tmp_path: Path) -> None:
-    columns = [f"Spalte {k}" for k in range(40)]
-    text = f"Frage,Modell,Urteil,{','.join(columns)}\n" + "".join(
-        f"{q},{m},{'gut' if v else 'mangelhaft'}{',x' * 40}\n" for q, a, b in PAIRS for m, v in (("x", a), ("y", b))
-    )
-    with pytest.raises(ReadingProposed) as proposed:
-        read_tables(write(tmp_path, text))
-    assert len(proposed.value.lines) <= 9
-    assert proposed.value.options.grade == {"gut": 4.0, "mangelhaft": 1.0}
-
-
 def test_off_a_terminal_a_proposal_ends_with_2_and_prints_the_command_that_keeps_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,15 +115,6 @@ def test_a_saved_reading_confirms_the_next_ones(
     assert ended("compare", "results 1.csv") == 2
 
 
-def test_a_saved_reading_is_for_the_files_of_its_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, WIDE, "may.csv")
-    (tmp_path / "richter.toml").write_text('[read."*.csv"]\nmap = {item = "Thema"}\nwide = ["GPT", "Llama"]\n')
-    assert ended("compare", "may.csv") == 0
-    (tmp_path / "richter.toml").write_text('[read."*.csv"]\ncolour = "red"\n')
-    assert ended("compare", "may.csv") == 1
-
-
 def test_on_a_terminal_the_user_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,23 +131,6 @@ def test_on_a_terminal_the_user_is_asked(
     assert ended("results.csv") == 0
     assert len(asked) == 2  # once for each command
     assert "Reading not confirmed" not in capsys.readouterr().out
-
-
-def test_two_files_are_proposed_one_after_the_other(tmp_path: Path) -> None:
-    paths = [
-        write(tmp_path, f"{item},{grade}\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS), f"{item}.csv")
-        for item, grade in (("Thema", "Punktzahl"), ("Aufgabe", "Bewertung"))
-    ]
-    options, seen = ReadOptions(), []
-    for _ in range(2):
-        with pytest.raises(ReadingProposed) as proposed:
-            read_tables(*paths, options=options)
-        seen.append(proposed.value.source)
-        options = dataclasses.replace(options, saved={**options.saved, proposed.value.source: proposed.value.options})
-    tables = read_tables(*paths, options=options)
-    assert seen == [str(path) for path in paths]
-    assert tables.is_confirmed
-    assert tables.conditions == ("Thema", "Aufgabe")
 
 
 def test_a_plans_reading_wins_over_a_saved_one(
@@ -204,25 +161,3 @@ def test_a_run_keeps_that_its_reading_was_not_confirmed(tmp_path: Path) -> None:
     assert not read_tables(tmp_path / "run").is_confirmed
     write_tables(read_tables(path, options=taken.readings[0].options), tmp_path / "confirmed")
     assert read_tables(tmp_path / "confirmed").is_confirmed
-
-
-def test_one_condition_with_json_writes_a_document(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Ten of sixty files had one condition, and wrote nothing."""
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, "item,correct\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS))
-    for words, status in (((), 0), (("compare",), 4)):  # nothing was compared where a comparison was asked for
-        assert ended(*words, "results.csv", "--json", "out.json") == status
-        capsys.readouterr()
-        assert json.loads((tmp_path / "out.json").read_text("utf-8"))["schema"] == "richter/results"
-        (tmp_path / "out.json").unlink()
-
-
-def test_every_score_of_a_file_reaches_the_comparison(tmp_path: Path) -> None:
-    rows = "".join(f"{q},{m},{a},{1 + i % 5},{i / 20}\n" for i, (q, a, _) in enumerate(PAIRS) for m in ("x", "y"))
-    path = write(tmp_path, f"item,model,correct,helpfulness,acc_norm\n{rows}")
-    tables = read_tables(path)
-    assert tables.measures == ("helpfulness", "acc_norm")
-    claims = richter.open(path).compare(n_resamples=50).claims
-    assert {claim.measure for claim in claims} >= {"accuracy", "helpfulness", "acc_norm"}

@@ -78,29 +78,6 @@ def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> N
         read_tables(unnamed)
 
 
-def test_of_an_object_of_objects_the_more_are_the_items_by_hand(tmp_path: Path) -> None:
-    by_item = write(
-        tmp_path, "i.json", '{"q1": {"old": 1, "new": 0}, "q2": {"old": 1, "new": 1}, "q3": {"old": 0, "new": 1}}'
-    )
-    by_model = write(tmp_path, "m.json", '{"old": {"q1": 1, "q2": 1, "q3": 0}, "new": {"q1": 0, "q2": 1, "q3": 1}}')
-    for path in (by_item, by_model):
-        tables = read_tables(path)
-        assert (tables.conditions, len(tables.item_ids)) == (("old", "new"), 3)
-
-
-def test_a_key_of_yes_and_no_is_pointed_out_and_the_option_works(tmp_path: Path) -> None:
-    path = write(tmp_path, "k.csv", "id,answer,correct\n1,yes,yes\n2,no,yes\n3,no,no\n")
-    assert "--map reference=correct compares the two" in " ".join(read_tables(path).notes)
-    keyed = read_tables(path, options=ReadOptions(map={"reference": "correct"}))
-    assert outcomes(keyed, "accuracy").value.tolist() == [1.0, 0.0, 1.0]
-
-
-def test_named_files_are_conditions_in_the_order_given(tmp_path: Path) -> None:
-    a, b = write(tmp_path, "a.csv", "id,score\n1,1\n2,0\n"), write(tmp_path, "b.csv", "id,score\n1,0\n2,0\n")
-    assert read_tables(f"new={b}", f"old={a}").conditions == ("new", "old")
-    assert read_tables(a, b).conditions == ("a", "b")
-
-
 def run_of(folder: Path, ratings: list[Rating]) -> Path:
     with open_ledger(folder, mode="write") as ledger:
         ledger.add_items([Item(id=i, prompt=f"{i}?", reference="r", domain="d") for i in ("q1", "q2")])
@@ -168,20 +145,6 @@ def test_words_for_no_answer_count_as_not_right_and_any_word_can_be_settled_by_h
     assert not found.answers["refused"].fill_null(value=False).any()
 
 
-def test_a_wide_table_may_have_words_for_no_answer_by_hand(tmp_path: Path) -> None:
-    tables = read_tables(write(tmp_path, "wide.csv", "id,old,new\n1,right,refused\n2,wrong,right\n3,right,right\n"))
-    right = outcomes(tables, "accuracy")
-    assert tables.conditions == ("old", "new")
-    assert right.value.reshape(-1).tolist() == [1, 0, 1, 0, 1, 1]
-
-
-def test_an_unknown_word_is_asked_for_and_the_remedy_works(tmp_path: Path) -> None:
-    path = write(tmp_path, "odd.csv", "id,model,grade\n1,a,right\n2,a,so so\n")
-    with pytest.raises(InputError, match="--grade 'so so=wrong'"):
-        read_tables(path)
-    assert outcomes(read_tables(path, options=ReadOptions(grade={"so so": 0.0})), "accuracy").value.tolist() == [1, 0]
-
-
 def test_answers_that_nobody_graded_are_graded_by_their_references_by_hand(tmp_path: Path) -> None:
     text = "id,model,question,reference,answer\n1,a,Capital?,Paris,Paris.\n2,a,Legs?,8,seven\n1,b,Capital?,Paris,Rome\n"
     tables = read_tables(write(tmp_path, "answers.csv", text))
@@ -205,17 +168,3 @@ def test_a_list_of_answers_is_draws_and_a_list_of_references_alternatives_by_han
     assert right.value.tolist() == [1, 1, 0, 1, 1, 0]
     assert right.draw is not None
     assert right.draw.tolist() == [0, 1, 2, 0, 1, 2]
-
-
-def test_a_label_of_right_and_wrong_is_a_grade(tmp_path: Path) -> None:
-    text = "question,right_answer,generated_answer,label\nCapital?,Paris,Rome,True\nLegs?,8,8,False\n"
-    assert outcomes(read_tables(write(tmp_path, "l.csv", text)), "accuracy").value.tolist() == [1, 0]
-    text = "id,model,question,label,answer\n1,a,Capital?,Paris,Rome\n2,a,Legs?,8,8\n"
-    assert outcomes(read_tables(write(tmp_path, "m.csv", text)), "accuracy").value.tolist() == [0, 1]
-
-
-def test_columns_of_answers_beside_a_question_and_a_reference_are_conditions_by_hand(tmp_path: Path) -> None:
-    text = "question,expected,gpt_answer,claude_answer\nCapital?,Paris,Paris,London\nLegs?,8,seven,eight\n"
-    tables = read_tables(write(tmp_path, "wide.csv", text))
-    assert tables.conditions == ("gpt", "claude")
-    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0, 1]

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from richter.cli import main
-from richter.errors import InputError, ReadingProposed
-from richter.tables import read_tables
 
 N = 24
 FIRST_OPTIONS = re.compile(r"--(?:map|grade|wide|scale|layout)[= ](?:'[^']*'|\S+?)(?=[\s,;.)]|$)")
@@ -60,10 +58,3 @@ def ended(*words: str) -> int:
     with pytest.raises(SystemExit) as end:
         main(list(words))
     return int(end.value.code or 0)
-
-
-def test_a_preference_alone_is_asked_about_or_refused(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("clause,preferred\n" + "\n".join(f"c{k},{'AB'[k % 2]}" for k in range(N)), "utf-8")
-    with pytest.raises((InputError, ReadingProposed)):
-        read_tables(path)

@@ -55,16 +55,6 @@ def test_columns_of_a_table_are_compared_where_asked(tmp_path: Path) -> None:
     assert {c.measure for c in compare_tables(tables).claims} == {"accuracy"}
 
 
-def test_a_list_of_steps_is_no_number_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    run_of = '{{"task": "t{}", "agent": "{}", "success": {}, "steps": [{{"tool": "search"}}, {{"tool": "bash"}}]}}\n'
-    path.write_text("".join(run_of.format(k, own, "true") for k in range(9) for own in "ab"))
-    tables = read_tables(path)
-    assert tables.answers["steps"].null_count() == 18
-    assert any(note.startswith("steps is not a number") for note in tables.notes)
-    assert not any("--on steps" in note for note in tables.notes)
-
-
 def test_inspects_messages_and_calls_are_counted_by_hand(tmp_path: Path) -> None:
     assert counts(read_tables(write_log(tmp_path / "a.eval"))) == [("q0", 4, 1), ("q1", 1, 0)]
     plain = write_inspect(tmp_path / "plain.eval", [inspect_sample("q0")])

@@ -64,13 +64,3 @@ def test_three_annotators_of_an_answer_are_raters(tmp_path: Path) -> None:
     report = compare_tables(tables)
     assert report.claims[0].units == PROMPTS
     assert "repeat" not in " ".join((tables.understood, *report.notes))
-
-
-def test_ids_written_as_decimals_are_those_written_as_whole_numbers(tmp_path: Path) -> None:
-    for name, end in (("old", ".0"), ("new", "")):
-        rows = "\n".join(f"{i}{end},{int(i % 3 > 0)}" for i in range(40))
-        (tmp_path / f"{name}.csv").write_text(f"id,correct\n{rows}\n")
-    tables = read_tables(tmp_path / "old.csv", tmp_path / "new.csv")
-    claim = compare_tables(tables).claims[0]
-    assert (claim.n, claim.estimate) == (40, 0.0)
-    assert any("0.0 are read as 0" in note for note in tables.notes)

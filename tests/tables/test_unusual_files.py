@@ -10,36 +10,23 @@ import pytest
 from helpers.confirmed import read_tables
 from helpers.shapes import workbook
 from richter.errors import InputError
-from richter.tables import ReadOptions, outcomes
+from richter.tables import outcomes
 
 RIGHT: dict[str, tuple[str, str, tuple[str, ...], str, list[float]]] = {
     # name: text, encoding, conditions, metric, values by condition and item
-    "mark.csv": ("\ufeffitem,model,correct\n1,a,1\n2,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
     "wide16.csv": ("item,model,correct\n1,ä,1\n2,ä,0\n", "utf-16", ("ä",), "accuracy", [1, 0]),
     "windows.csv": ("item;model;correct\n1;Zoë;1\n2;Zoë;0\n", "cp1252", ("Zoë",), "accuracy", [1, 0]),
-    "tabs.csv": ("question_id\tmodel\tis_correct\n1\ta\tTrue\n2\ta\tFalse\n", "utf-8", ("a",), "accuracy", [1, 0]),
     "bars.txt": ("id|system|score\n1|a|1\n2|a|0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "percent.csv": ("id,model,score\n1,a,85%\n2,a,40%\n", "utf-8", ("a",), "mean_score", [0.85, 0.4]),
     "comma.csv": ("id;model;score\n1;a;0,85\n2;a;0,4\n", "utf-8", ("a",), "mean_score", [0.85, 0.4]),
-    "wide.csv": ("question,gpt-4,claude\nA?,TRUE,FALSE\nB?,FALSE,FALSE\n", "utf-8", ("gpt-4", "claude"), "accuracy",
-                 [1, 0, 0, 0]),
     "suffix.csv": ("id,old_correct,new_correct\n1,1,0\n2,1,1\n", "utf-8", ("old", "new"), "accuracy", [1, 1, 0, 1]),
     "letters.csv": ("doc_id,model,grade\n1,a,C\n2,a,I\n3,a,P\n", "utf-8", ("a",), "mean_score", [1, 0, 0.5]),
-    "index.csv": (",model,correct\n0,a,1\n1,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "capitals.csv": ("ITEM,MODEL NAME,IS CORRECT\n1,a,Yes\n2,a,No\n", "utf-8", ("a",), "accuracy", [1, 0]),
     "quoted.csv": ('id,model,answer,correct\n1,a,"two\nlines, ""q""",1\n2,a,x,0\n', "utf-8", ("a",), "accuracy",
                    [1, 0]),
     "remarks.csv": ("# made by us\nid,model,correct\n1,a,1\n2,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "excel.csv": ("sep=;\nid;model;correct\n1;a;1\n2;a;0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "spaces.csv": ("id , model , correct\n1 , a , 1\n2 , a , 0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "alone.csv": ("id,correct\n1,1\n2,0\n", "utf-8", ("alone",), "accuracy", [1, 0]),
     "outof.csv": ("id,model,score\n1,a,4/5\n2,a,2/5\n", "utf-8", ("a",), "mean_score", [0.8, 0.4]),
     "gaps.csv": ("id,model,correct\n1,a,1\n2,a,\n3,a,N/A\n4,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "array.json": ('[{"id":1,"model":"a","passed":true},{"id":2,"model":"a","passed":false}]', "utf-8", ("a",),
-                   "accuracy", [1, 0]),
     "inner.json": ('{"meta":{},"results":[{"id":1,"model":"a","score":0.5},{"id":2,"model":"a","score":1}]}', "utf-8",
                    ("a",), "mean_score", [0.5, 1]),
-    "columns.json": ('{"id":[1,2],"model":["a","a"],"correct":[1,0]}', "utf-8", ("a",), "accuracy", [1, 0]),
     "nan.jsonl": ('{"id":1,"model":"a","score":1}\n{"id":2,"model":"a","score":NaN}\n{"id":3,"model":"a","score":0}\n',
                   "utf-8", ("a",), "accuracy", [1, 0]),
 }  # fmt: skip
@@ -106,24 +93,6 @@ def test_mistakes_are_one_line_with_what_settles_them(text: str, message: str, r
     assert "\n" not in str(said.value)
 
 
-def test_suggested_options_work_when_pasted(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("id,model,wer\n1,a,0.2\n2,a,0.5\n")
-    assert outcomes(read_tables(path), "mean_score").metric.better == "lower"  # a rate of errors, by its name
-    path.write_text("id,model,zeta\n1,a,0.2\n2,a,0.5\n")
-    lower = read_tables(path, options=ReadOptions(map={"score": "zeta"}, better="lower"))
-    assert outcomes(lower, "mean_score").metric.better == "lower"
-    path.write_text("model,correct\na,1\na,0\nb,1\nb,1\n")
-    assert read_tables(path, options=ReadOptions(map={"item": "order"})).item_ids == ("1", "2")
-    path.write_text("id,model,severity\n1,a,9\n2,a,0\n")
-    assert outcomes(read_tables(path, options=ReadOptions(as_severity=(0, 9))), "mean_severity").value.tolist() == [
-        4,
-        0,
-    ]
-    path.write_text("id,x,y\n1,3,4\n2,5,1\n")
-    assert read_tables(path, options=ReadOptions(wide=("x", "y"), scale=(0, 5))).conditions == ("x", "y")
-
-
 MODELS = [(f"q{k}", model, k) for model in "ab" for k in range(20)]
 
 
@@ -177,12 +146,6 @@ def test_kinds_of_mistakes_are_pointed_out_by_hand(text: str, note: str, tmp_pat
     assert any(note in said for said in (*tables.notes, tables.understood)), tables.notes
 
 
-def test_a_stated_scale_settles_fractions_beside_points_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "scales.csv"
-    path.write_text(rows("id,model,score", lambda i, m, k: k / 20 if m == "a" else 20 + k))
-    assert read_tables(path, options=ReadOptions(scale=(0, 100))).metric == "mean_score"
-
-
 def test_files_beside_the_results_are_named_and_not_read(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_text('{"question_id": 1, "turns": "a"}\n{"question_id": 2, "turns": "b"}\n')
     for name in ("new", "old"):
@@ -225,15 +188,6 @@ def test_workbooks_one_sheet_or_one_a_condition(tmp_path: Path) -> None:
     assert "\n" not in str(said.value)
 
 
-def test_folders_are_read_by_name(tmp_path: Path) -> None:
-    for name in ("new", "old"):
-        (tmp_path / f"{name}.json").write_text(json.dumps([{"id": 1, "correct": True}]))
-    assert read_tables(tmp_path).conditions == ("new", "old")
-    (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="holds no run, no log"):
-        read_tables(tmp_path / "none")
-
-
 def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp_path: Path) -> None:
     path = tmp_path / "mqm.tsv"
     rows = ["system\tdoc\tseg\trater\tcategory\tseverity"]
@@ -254,37 +208,6 @@ def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp
     path.write_text(path.read_text().replace("Minor", "Mnior", 1))
     with pytest.raises(InputError, match="'Mnior'"):
         read_tables(path)
-
-
-def test_sheets_of_raters_grade_the_same_answers(tmp_path: Path) -> None:
-    pytest.importorskip("fastexcel")
-    head = ["Document", "GPT", "Claude"]
-    rows = {f"Rater {r}": [head, *([f"D{k}", 1 + (k + r) % 7, 7 - k % 7] for k in range(14))] for r in (1, 2)}
-    tables = read_tables(str(workbook(tmp_path / "t.xlsx", {"README": [["Please rate from 1 to 7"]], **rows})))
-    assert tables.conditions == ("GPT", "Claude")
-    assert tables.answers["draw"].max() == 1
-    assert any("the sheets grade the same answers" in note for note in tables.notes)
-
-
-def test_rows_named_by_r_and_answers_of_a_survey(tmp_path: Path) -> None:
-    lines = [f'"{k}" "RX{k % 8}" "{"old" if k < 8 else "new"}" {k % 3}' for k in range(16)]
-    (tmp_path / "t.txt").write_text("\n".join(['"report_id" "system" "n_errors"', *lines]))
-    tables = read_tables(str(tmp_path / "t.txt"))
-    assert (tables.conditions, len(tables.item_ids), set(tables.scores["better"])) == (("old", "new"), 8, {"lower"})
-    words = ("Disagree", "Neither agree nor disagree", "Agree")
-    body = [f"c{k},Bot {b},{words[(k + b) % 3]}," for k in range(9) for b in (1, 2)]
-    head = ["Conversation,Assistant,It solved my problem,Comment", ",,Response,Open-Ended Response"]
-    (tmp_path / "u.csv").write_text("\n".join([*head, *body]))
-    assert read_tables(str(tmp_path / "u.csv")).scores["value"].mean() == 3.0
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("t.yaml", "is YAML"), ("t.sav", "is a file of SPSS"), ("t.tex", "is LaTeX")]
-)
-def test_a_kind_of_file_that_is_not_read_is_named(name: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("cases:\n  - pdf\n")
-    with pytest.raises(InputError, match=said):
-        read_tables(str(tmp_path / name))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

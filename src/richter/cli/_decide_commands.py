@@ -56,7 +56,7 @@ tried_option = click.option(
     "_compare_output:compare",
     reads=WEIGHING,
     vouches=True,
-    shown=("margin", "on", "control", "by", "tried", "verbose", "level", "seed", "md", "json"),
+    shown="margin on control by tried verbose level seed md json",
 )
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
@@ -117,7 +117,7 @@ def look() -> None:
     "_gate_output:gate",
     reads=WEIGHING,
     vouches=True,
-    shown=("margin", "on", "baseline", "accept-judge", "require-locked", "level", "junit", "md", "history", "json"),
+    shown="margin on baseline accept-judge require-locked level junit md history json",
 )
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @margin_option
@@ -171,7 +171,7 @@ def gate() -> None:
     "_report_output:report",
     reads=WEIGHING,
     vouches=True,
-    shown=("output", "md", "figures", "only", "plan", "on", "history", "margin", "redact", "force", "json"),
+    shown="output md figures only plan on history margin redact force json",
 )
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")

@@ -53,7 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search export": ("", "Write failing questions for another tool."),
     "bench": ("", "Build the facts benchmark, show sets of questions."),
     "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
-    "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
+    "export": ("._data_commands:export", "Write records or results for other tools; settle what was billed."),
     "doctor": ("._data_commands:doctor", "What is installed, what is missing, and what to do."),
 }
 

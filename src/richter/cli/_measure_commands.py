@@ -21,7 +21,7 @@ from richter.cli._options import (
     "_severity_output:severity",
     reads=WEIGHING,
     vouches=True,
-    shown=("control", "on", "margin", "all", "human", "plan", "traffic", "require", "level", "seed", "json"),
+    shown="control on margin all human plan traffic require level seed json",
 )
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this one, not all pairs.")
@@ -73,19 +73,7 @@ def severity() -> None:
     "_tail_output:severity_tail",
     reads=READING,
     vouches=True,
-    shown=(
-        "plan",
-        "q",
-        "transform",
-        "tolerance-mean",
-        "tolerance-tvar",
-        "delta",
-        "probe",
-        "scan",
-        "level",
-        "seed",
-        "json",
-    ),
+    shown="plan q transform tolerance-mean tolerance-tvar delta probe scan level seed json",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE ..")
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")

@@ -40,13 +40,13 @@ class ScreenCommand(click.Command):
 
     more_at = "asking"
 
-    def __init__(self, *args: Any, shown: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, shown: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.shown = tuple(shown)
+        self.shown, self.own = tuple(shown.split()), tuple(self.params)
 
     def options(self, ctx: click.Context, *, shown: bool) -> list[click.Option]:
         """The options that stand on the help screen, or the others."""
-        every = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        every = [p for p in (*self.own, self.get_help_option(ctx)) if isinstance(p, click.Option)]
         names = {*self.shown, "help"}
         return [p for p in every if (not self.shown or bool(names & {o.lstrip("-") for o in p.opts})) is shown]
 
@@ -98,7 +98,7 @@ class DataCommand(ScreenCommand):
 
     def names_of_more(self, ctx: click.Context) -> list[str]:
         """The options that its help screen only names, those for reading among them."""
-        shared = () if self.is_complete else (*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ()))
+        shared = (*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ()))
         return [*super().names_of_more(ctx), *(f"--{name.replace('_', '-')}" for name in shared)]
 
 

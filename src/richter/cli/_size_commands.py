@@ -21,19 +21,7 @@ from richter.cli._options import (
     "_size_output:size",
     reads=WEIGHING,
     vouches=True,
-    shown=(
-        "margin",
-        "discordance",
-        "accuracy",
-        "on",
-        "published",
-        "rate",
-        "half-width",
-        "below",
-        "power",
-        "level",
-        "json",
-    ),
+    shown="margin discordance accuracy on published rate half-width below power level json",
 )
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
@@ -86,19 +74,7 @@ def size() -> None:
 @command(
     "_size_calibration_output:size_calibration",
     reads=READING,
-    shown=(
-        "delta",
-        "error-rate",
-        "lipschitz",
-        "n",
-        "pipeline",
-        "groups",
-        "min-share",
-        "preset",
-        "phase",
-        "level",
-        "json",
-    ),
+    shown="delta error-rate lipschitz n pipeline groups min-share preset phase level json",
 )
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN ..]")
 @click.option("--delta", type=parse_share, metavar="2pt", default=0.02, help="The calibration error to resolve.")

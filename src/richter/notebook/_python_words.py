@@ -25,7 +25,7 @@ OPTIONS: Mapping[str, Kind] = {
     **dict.fromkeys(("unpaired", "trust-ids", "trust-raters", "trust-labels", "trust-reading", "accept-judge",
                      "yes", "require-locked"), "flag"),
     **dict.fromkeys(("tried", "level", "min-shared", "pass-at", "seed", "discordance", "phi", "pairs",
-                     "cluster-size", "intraclass", "power", "bins", "q"), "number"),
+                     "cluster-size", "intraclass", "power", "q"), "number"),
     **dict.fromkeys(("on", "control", "by", "scorer", "filter", "tail-plan", "plan", "date", "condition",
                      "weight", "macro"),
                     "text"),
@@ -62,7 +62,7 @@ METHODS = {
 }  # fmt: skip
 COMMANDS = (
     "audit", "bench", "calibration", "compare", "demo", "doctor", "export", "gate", "help", "import", "label", "plan",
-    "report", "run", "search", "severity", "size", "verify", "view", "watch",
+    "report", "search", "severity", "size", "verify", "view", "watch",
 )  # fmt: skip
 _SECOND = "tail|score|agreement|next|calibration|new|lock|run|show|retest|export|label|base|questions|index"
 

@@ -421,18 +421,12 @@ def describe_failing(rows: Sequence[Row], searches: Sequence[Found]) -> Says:
     total = sum(search.get("n_failing") or 0 for search in searches)
     counts = Counter(r["mode"] for r in rows)
     commonest = [f"{mode or 'no category'} ({number(n)})" for mode, n in counts.most_common(3)]
-    checks = [search["keys"] for search in searches if search.get("keys")]
-    bad_keys = "".join(
-        f" People found {number(c['bad'])} of {number(c['n'])} generated keys bad ({percent(c['share'])}, 95% CI "
-        f"{percent(c['interval']['low'])} to {percent(c['interval']['high'])})."
-        for c in checks[:1]
-    )
     listed = f" The first {number(len(rows))} are listed." if total > len(rows) else ""
     return (
         f"{count(total, 'different question')} fail in {count(len(counts), 'mode')}: most in {among(commonest)}.",
         (
             "They are answered wrongly and not right in other words. "
-            f"For example: {rows[0]['question']} Answered: {rows[0]['answered']}; right: {rows[0]['right']}.{bad_keys}"
+            f"For example: {rows[0]['question']} Answered: {rows[0]['answered']}; right: {rows[0]['right']}."
             f"{listed} `richter search export` writes them as a set."
         ),
     )

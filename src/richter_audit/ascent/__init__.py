@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from richter_audit.ascent._judge_answers import *
     from richter_audit.ascent._key_checks import *
     from richter_audit.ascent._outcome import *
-    from richter_audit.ascent._planted_keys import *
     from richter_audit.ascent._population import *
     from richter_audit.ascent._portfolio import *
     from richter_audit.ascent._predict import *
     from richter_audit.ascent._propose import *
-    from richter_audit.ascent._questions import *
+    from richter_audit.ascent._question_writer import *
     from richter_audit.ascent._retest import *
     from richter_audit.ascent._search import *
     from richter_audit.ascent._search_cost import *

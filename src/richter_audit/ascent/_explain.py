@@ -17,10 +17,21 @@ from richter.records import Decoding, Item, Result, last_object
 from richter.store import RunLike, Spent, open_ledger
 from richter.texts import remove_thoughts
 from richter_audit.ascent._outcome import is_first, question_of, row_of
-from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
-from richter_audit.llm import Asker, Budget, CallOptions, Message, Model, check_models, replies, with_models
+from richter_audit.llm import (
+    Asker,
+    Budget,
+    CallOptions,
+    Message,
+    Model,
+    check_models,
+    fence_messages,
+    list_of,
+    replies,
+    strict,
+    with_models,
+)
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
 

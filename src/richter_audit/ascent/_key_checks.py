@@ -4,43 +4,51 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
+from scipy.stats import binom
 
 from richter.errors import ModelError, TooFewErrors
 from richter.models import Price, price_of
-from richter.records import Answer, Interval, Item, Paragraph, Question, Result
+from richter.records import Answer, Condition, Interval, Item, Question, Result
 from richter.stats import clopper_pearson
 from richter.store import Call, RunLike, is_run, open_ledger
-from richter.texts import remove_thoughts
+from richter.texts import normalise
 from richter_audit.ascent._failing import FailingQuestion, FailingSet
 from richter_audit.ascent._outcome import question_of, row_of
-from richter_audit.ascent._planted_keys import PlantedKeys, estimate_bad_keys, plant_bad_keys
-from richter_audit.ascent._question_prompts import CHECK, check_messages, read_check
-from richter_audit.ascent._questions import CHARACTERS_A_TOKEN, KEY
+from richter_audit.ascent._question_checker import BROKEN, CHECK, NONE_RIGHT, check_messages, check_options
+from richter_audit.ascent._question_writer import CHARACTERS_A_TOKEN, stands_in
+from richter_audit.bench import order_by_hash
 from richter_audit.knowledge import KnowledgeBase
-from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
+from richter_audit.llm import Asker, CallOptions, Model, check_models, with_models
 
 __all__ = [
-    "KeyReadings",
-    "KeyReport",
-    "check_keys",
-    "draw_key_labels",
-    "judge_keys",
-    "keep_sound",
-    "plan_key_readings",
-    "read_readings",
-    "report_keys",
-    "suspect_questions",
-]
+    "KeyReadings", "KeyReport", "PlantedKeys", "check_keys", "draw_key_labels", "estimate_bad_keys", "judge_keys",
+    "keep_sound", "plan_key_readings", "plant_bad_keys", "read_readings", "report_keys", "suspect_questions",
+]  # fmt: skip
 
 READINGS, LABELS = "keys", "key-labels"  # parts of a search: what models said of its keys, what people said
 NOTE = "key readings"
-BROKEN, NONE_RIGHT = "check broken", "no option is right"  # a reading that says nothing, one that finds no right key
+KEY = Condition(name="key", model="key")  # the key as an answer that nobody was asked for
+PLANTED = 30  # questions without a right option that are read, at most
 SYSTEM_TOKENS = 150  # of the request to read a key, beside the paragraph and the question
 MIN_LABELS = 20  # labelled surviving keys from which the share of bad ones is taken
 KeyVerdict = Literal["survives", "doubtful", "rejected"]
+
+
+class PlantedKeys(NamedTuple):
+    """How many questions without a right option were read, and of how many of them a reader said so."""
+
+    planted: int
+    noticed: int
+
+
+class BadKeys(NamedTuple):
+    """The expected share of bad keys with its interval; None where no reading can say."""
+
+    share: float | None
+    interval: Interval | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +93,9 @@ class KeyReadings:
     """The keys to be read again, the planted ones, and by whom: `planted` ones by `planted_to` alone."""
 
     suspects: Sequence[FailingQuestion]
-    questions: Sequence[tuple[Paragraph, Question]]  # of the suspects, with their paragraphs
+    questions: Sequence[tuple[str, Question]]  # of the suspects, with their texts
     readers: Sequence[str]
-    planted: Sequence[tuple[Paragraph, Question]]
+    planted: Sequence[tuple[str, Question]]
     planted_to: Sequence[str]
 
     @property
@@ -99,7 +107,7 @@ class KeyReadings:
         """What all readings cost at most, by the longest replies; None where a price is unknown."""
         money = 0.0
         for asked, readers in ((self.questions, self.readers), (self.planted, self.planted_to)):
-            lengths = [len(check_messages(*each, turn="again")[-1]["content"]) for each in asked]
+            lengths = [len(check_messages(q, text=text, turn="again")[-1]["content"]) for text, q in asked]
             tokens = [length // CHARACTERS_A_TOKEN + SYSTEM_TOKENS for length in lengths]
             for price in (price_of(reader, prices) for reader in readers):
                 if price is None:
@@ -117,7 +125,7 @@ def plan_key_readings(failing: FailingSet, base: KnowledgeBase, *, checker: str 
     suspects = suspect_questions(failing, base)
     rows = [row_of(q.item.id) for q in suspects]
     paragraphs = base.paragraphs(rows) if rows else []
-    questions = [(paragraph, _as_question(q)) for q, paragraph in zip(suspects, paragraphs, strict=True)]
+    questions = [(paragraph.text, _as_question(q)) for q, paragraph in zip(suspects, paragraphs, strict=True)]
     writers = sorted(filter(None, set(_writers(suspects, base).values())))
     readers = list(dict.fromkeys(filter(None, (failing.condition.model, *writers, checker)))) if suspects else []
     return KeyReadings(
@@ -176,13 +184,10 @@ def _count_noticed(reasons: Mapping[str, Sequence[str]]) -> PlantedKeys:
     return PlantedKeys(planted=sum(map(bool, by_key)), noticed=sum(NONE_RIGHT in own for own in by_key))
 
 
-async def _read_keys(asker: Asker, reader: Model, asked: Sequence[tuple[Paragraph, Question]]) -> list[str]:
+async def _read_keys(asker: Asker, reader: Model, asked: Sequence[tuple[str, Question]]) -> list[str]:
     """Why a reader finds each key bad; "" where it finds it right."""
-    given = await replies(asker, reader, [(check_messages(*each, turn="again"), CHECK) for each in asked])
-    return [
-        read_check(remove_thoughts(reply).text, question, turn="again").replace("given away", "")
-        for (_, question), reply in zip(asked, given, strict=True)
-    ]
+    reasons = await check_options(asker, reader, asked, turn="again")
+    return [reason.replace("given away", "") for reason in reasons]
 
 
 def _as_question(q: FailingQuestion) -> Question:
@@ -260,6 +265,50 @@ def _labelled_share(is_bad: Sequence[bool], level: float) -> tuple[float, Interv
     bad, n = sum(is_bad), len(is_bad)
     interval = clopper_pearson(bad, n, level=level)
     return bad / n, dataclasses.replace(interval, method="clopper-pearson on labelled keys")
+
+
+# ---- planted bad keys ------------------------------------------------------------------------------------------------
+
+
+def plant_bad_keys(questions: Sequence[tuple[str, Question]]) -> list[tuple[str, Question]]:
+    """Up to 30 of these questions, each with its key replaced by that of another, which does not stand in its text."""
+    by_wording = {question.wordings[0]: (text, question) for text, question in questions}
+    order = order_by_hash(by_wording, "planted")
+    planted = []
+    for at, wording in enumerate(order):
+        text, question = by_wording[wording]
+        known = {normalise(option) for option in (question.answer, *question.wrong)}
+        others = (by_wording[other][1].answer for other in order[at + 1 :] + order[:at])
+        key = next((key for key in others if normalise(key) not in known and not stands_in(key, text)), None)
+        if key is not None:
+            planted.append((text, dataclasses.replace(question, answer=key)))
+    return planted[:PLANTED]
+
+
+def estimate_bad_keys(flagged: int, *, survived: int, planted: PlantedKeys, level: float = 0.95) -> BadKeys:
+    """The expected share of bad keys among `survived` ones, from planted bad keys, and its interval.
+
+    `flagged` keys were called bad by any reader. With s the share of planted keys that are noticed, bad keys that all
+    readers miss are flagged (1 - s) / s (Rogan and Gladen). The upper limit of them is N - flagged: N is the largest
+    number of bad keys of which as few as `flagged` are seen with a chance above (1 - level) / 2, where each is seen
+    with a chance of the lower Clopper-Pearson limit of s, which is exceeded by it with a chance of (1 - level) / 2. The
+    lower limit is 0, since flags may be of good keys; such flags only raise the upper limit. None where nothing was
+    planted or nothing survived.
+    """
+    if not planted.planted or not survived:
+        return BadKeys(None, None)
+    risk, sensitivity = (1 - level) / 2, planted.noticed / planted.planted
+    least = clopper_pearson(planted.noticed, planted.planted, level=level).low
+    high = _most_missed(flagged, least, risk, survived) / survived
+    interval = Interval(low=0.0, high=high, level=level, method="planted bad keys")
+    share = min(1.0, flagged * (1 - sensitivity) / sensitivity / survived) if sensitivity else None
+    return BadKeys(share, interval)
+
+
+def _most_missed(flagged: int, sensitivity: float, risk: float, survived: int) -> int:
+    """The most keys that can be missed, of `survived` ones, where `flagged` are seen, but for the risk."""
+    bad = flagged + np.arange(1, survived + 1)
+    return int((binom.cdf(flagged, bad, sensitivity) > risk).sum())
 
 
 # ---- people --------------------------------------------------------------------------------------------------------

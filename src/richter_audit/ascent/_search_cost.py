@@ -10,8 +10,7 @@ from richter.models import Price, price_of, read_prices, resolve
 from richter.records import Condition, Paragraph, Result
 from richter_audit.ascent._outcome import paragraph_items
 from richter_audit.ascent._propose import random_order
-from richter_audit.ascent._question_prompts import GENERATION, REPHRASING
-from richter_audit.ascent._questions import CHARACTERS_A_TOKEN
+from richter_audit.ascent._question_writer import CHARACTERS_A_TOKEN, GENERATION, REPHRASING
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import Budget, messages_for

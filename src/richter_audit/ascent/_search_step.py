@@ -13,8 +13,7 @@ from richter.texts import Embedder
 from richter_audit.ascent._frame import SEARCH_ORIGIN
 from richter_audit.ascent._judge_answers import Judged, judge_wrong
 from richter_audit.ascent._outcome import Outcome, grade, is_first, outcomes, paragraph_items, question_of, row_of
-from richter_audit.ascent._question_prompts import REPHRASING, read_rephrasings, rephrasing_messages
-from richter_audit.ascent._questions import write_questions
+from richter_audit.ascent._question_writer import REPHRASING, read_rephrasings, rephrasing_messages, write_questions
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._summary import DROPPED_NOTE, REWORDED_NOTE
 from richter_audit.ascent._tasks import TASKS_NOTE

@@ -15,7 +15,6 @@ from richter_audit.ascent._frame import SamplingFrame
 from richter_audit.ascent._judge_answers import Judged, read_judged
 from richter_audit.ascent._outcome import Outcome, last_answers, outcomes
 from richter_audit.ascent._population import PopulationRate, population_rate
-from richter_audit.ascent._questions import KeyCheck, read_key_check
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._tasks import Task, read_archive
 from richter_audit.ascent._trails import Trail, follow
@@ -67,7 +66,7 @@ class SearchSummary(Result):
     wordings too, `reworded` had others asked. `sources_found` are paragraphs whose error exceeds xi,
     `distinct_categories` the categories of the wrong questions and `effective_categories` their inverse Simpson number,
     (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, unreadable, truncated and empty
-    answers are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error
+    answers are neither right nor wrong. `population` is the error
     rate of the paragraphs of `frame` and `by_category` of their categories, from the uniform share; the steps'
     errors say nothing of the base, being chosen for their errors.
     """
@@ -102,7 +101,6 @@ class SearchSummary(Result):
     sources_found: int
     distinct_categories: int
     effective_categories: float | None
-    keys: KeyCheck | None
     frame: SamplingFrame
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
@@ -250,7 +248,6 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         asked.append((progress.answers, progress.wrong))
     failing = Counter(o.category for o in by_row.values() for _ in o.failing)
     again = [share for o in by_row.values() for share in o.failing.values() if share is not None]
-    path = ledger.note(BASE_NOTE)
     population, by_category = _population(search, level)
     return SearchSummary(
         strategy=settings.strategy,
@@ -274,7 +271,6 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         sources_found=len(search.failing),
         distinct_categories=len(failing),
         effective_categories=effective_number(failing.values()),
-        keys=read_key_check(path["path"]) if path else None,
         frame=search.frame,
         population=population,
         by_category=by_category,

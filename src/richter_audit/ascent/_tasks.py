@@ -17,9 +17,8 @@ from richter.records import Decoding, Result, last_object, storable
 from richter.store import Ledger
 from richter.texts import Embedder, open_embedder
 from richter_audit.ascent._error_field import Field
-from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.knowledge import find_similar
-from richter_audit.llm import Message
+from richter_audit.llm import Message, fence_messages, list_of, strict
 
 TASKS_NOTE = "search tasks"
 COUNT = 5  # tasks of a step

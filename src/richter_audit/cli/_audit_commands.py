@@ -27,22 +27,7 @@ self_option = click.option(
 )
 
 
-@command(
-    "_ask_output:ask",
-    shown=(
-        "bench",
-        "model",
-        "temperature",
-        "system",
-        "style",
-        "max-tokens",
-        "draws",
-        "limit",
-        "budget",
-        "dry-run",
-        "json",
-    ),
-)
+@command("_ask_output:ask", shown="bench model temperature system style max-tokens draws limit budget dry-run json")
 @click.argument("run", type=Path)
 @bench_options
 @condition_options
@@ -84,20 +69,7 @@ def ask() -> None:
 
 
 @command(
-    "_judge_output:judge",
-    shown=(
-        "rules",
-        "grader",
-        "tolerance",
-        "judges",
-        "gazetteer",
-        "allow-self",
-        "limit",
-        "output",
-        "budget",
-        "dry-run",
-        "json",
-    ),
+    "_judge_output:judge", shown="rules grader tolerance judges gazetteer allow-self limit output budget dry-run json"
 )
 @click.argument("run", type=Path)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
@@ -136,22 +108,7 @@ def judge() -> None:
     """
 
 
-@command(
-    "_draw_output:draw",
-    shown=(
-        "bench",
-        "model",
-        "draws",
-        "temperature",
-        "style",
-        "judge",
-        "adaptive",
-        "limit",
-        "budget",
-        "dry-run",
-        "json",
-    ),
-)
+@command("_draw_output:draw", shown="bench model draws temperature style judge adaptive limit budget dry-run json")
 @click.argument("run", type=Path)
 @bench_options
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
@@ -195,7 +152,7 @@ def draw() -> None:
 @command(
     "_score_output:score",
     reads=("map", "wide", "filter"),
-    shown=("scorer", "output", "model", "weights", "test", "copy", "paraphraser", "limit", "budget", "dry-run", "json"),
+    shown="scorer output model weights test copy paraphraser limit budget dry-run json",
 )  # of scores it needs none
 @click.argument("source", metavar="RUN|FILE")
 @click.option(
@@ -255,7 +212,7 @@ def score() -> None:
     cls=StagedCommand,
     stages={"ask": ask, "draw": draw, "judge": judge, "score": score},
     named_by={"--scorer": "score"},
-    shown=("bench", "model", "generator", "judges", "draws", "kb", "stop-when", "plan", "only", "budget", "dry-run"),
+    shown="bench model generator judges draws kb stop-when plan only budget dry-run",
 )
 @click.argument("run", type=Path, metavar="RUN|DOCUMENTS")
 @click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
@@ -301,8 +258,8 @@ def score() -> None:
 @click.option(
     "--only",
     metavar="STAGE|SECTIONS",
-    help="One stage: ask, judge or draw (its options: richter audit --only ask --help). Or the sections to measure, "
-    "separated by commas: severity, tail, calibration, floors, search, judges.",
+    help="One stage: ask, judge, draw or score (its options: richter audit --only ask --help). Or the sections to "
+    "measure, separated by commas: severity, tail, calibration, floors, search, judges.",
 )
 @seed_option
 @call_options(
@@ -336,6 +293,7 @@ def audit() -> None:
       richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
       richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
       richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
+      richter audit run1 --scorer nll -o scores.csv          a continuous severity of every answer
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
       richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
       mistral/mistral-large-latest,groq/openai/gpt-oss-120b --budget 20usd

@@ -149,7 +149,6 @@ def questions(
     generator: str | None,
     checker: str | None,
     calls: Calls,
-    confirm: int | None,
     seed: int,
     json_path: str | None,
     **most: Any,
@@ -163,7 +162,7 @@ def questions(
         if calls.dry_run:
             plan = ascent.estimate_questions(base, writer, **most)
             out.print(
-                f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
+                f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.asked:,} "
                 "paragraphs that have no question" + (f", until {budget} is used." if budget.is_limited else ".")
             )
             calls.say_prices(out)
@@ -178,11 +177,6 @@ def questions(
         found = ascent.generate_questions(base, writer, rng=rng, **most)
     else:
         found = ascent.report_questions(base)
-    if confirm is not None:
-        folder = ascent.confirm_questions(base, confirm, rng=rng)
-        out.print(
-            f"Next: richter label {quote(str(folder))} (level 0: the key is right by the text; any other: it is bad)"
-        )
     out.print(
         f"{path}: {found.kept:,} questions about {found.paragraphs:,} paragraphs, of {found.written:,} written."
         + ("" if found.complete else " The budget ended before the base did.")
@@ -191,10 +185,7 @@ def questions(
         out.print("Rejected: " + ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) + ".")
     if found.stale:
         out.print(f"{found.stale:,} were written for texts that the base has no longer: they are not asked.")
-    checked = ascent.read_key_check(path)
-    if checked or found.kept:
-        out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
-    write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
+    write_json(found.to_dict() | {"base": str(path)}, json_path)
 
 
 def _show_sample(path: Path, count: int, seed: int, json_path: str | None) -> None:

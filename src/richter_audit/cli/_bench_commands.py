@@ -8,17 +8,12 @@ from richter.cli._options import command, json_option
 from richter_audit.cli._call_options import call_options
 
 
-@command(
-    "_bench_output:bench",
-    shown=("output", "items", "seed", "generator", "checker", "domain", "examples", "budget", "dry-run", "json"),
-)
+@command("_bench_output:bench", shown="output items seed generator checker domain examples budget dry-run json")
 @click.argument("source", metavar="facts|written|FILE")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="facts, written: the file to write.")
 @click.option("--items", default=10_000, help="facts, written: how many questions.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="facts: another seed draws other questions.")
-@click.option(
-    "--generator", "generators", multiple=True, help="written: the model that writes; a second one writes what failed."
-)
+@click.option("--generator", help="written: the model that writes.")
 @click.option("--checker", help="written: another model, which answers each question and names its tier.")
 @click.option(
     "--domain",

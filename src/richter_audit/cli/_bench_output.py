@@ -26,7 +26,7 @@ def bench(
     output: Path | None,
     items: int,
     seed: int,
-    generators: tuple[str, ...],
+    generator: str | None,
     checker: str | None,
     domains: tuple[str, ...],
     calls: Calls,
@@ -36,7 +36,7 @@ def bench(
     """Build the facts benchmark, have one written, or show a set of questions."""
     file = Path(source)
     if source == "written" and not file.exists():
-        _write_bench(items, domains, generators, checker, calls, output, json_path)
+        _write_bench(items, domains, generator, checker, calls, output, json_path)
         return
     if source == "facts" and not file.exists():
         if output is None:
@@ -73,22 +73,22 @@ def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> 
 def _write_bench(
     items: int,
     domains: tuple[str, ...],
-    generators: tuple[str, ...],
+    generator: str | None,
     checker: str | None,
     calls: Calls,
     output: Path | None,
     json_path: str | None,
 ) -> None:
     """Have a benchmark written and checked by models, or say what it costs."""
+    from richter_audit.ascent import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
     from richter_audit.bench import write_items
-    from richter_audit.stages import PAPER_DOMAINS, BenchOrder, estimate_bench, write_bench
 
-    if not generators or checker is None or (output is None and not calls.dry_run):
+    if generator is None or checker is None or (output is None and not calls.dry_run):
         raise click.UsageError("Name who writes, who checks, and the file: --generator, --checker and -o.")
     order = BenchOrder(
         items=items,
         domains=domains or PAPER_DOMAINS,
-        writers=tuple(resolve(name).name for name in generators),
+        writer=resolve(generator).name,
         checker=resolve(checker).name,
     )
     if calls.dry_run or output is None:

@@ -15,7 +15,6 @@ from richter.records import Item, printable
 from richter_audit import ascent
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
-from richter_audit.cli._search_show_output import say_keys
 from richter_audit.knowledge import KnowledgeBase, open_base
 from richter_audit.stages import ask_run, estimate_run
 
@@ -79,7 +78,6 @@ def _ask_again(
     what = {"open": "Asked without options", "context": "Shown the paragraph"}[kind]
     out = publish(found, json_path)
     out.print(f"{what}, {found.share:.0%} of {found.n} wrong answers become right ({limits}).")
-    say_keys(out, base.folder)
 
 
 def _ask_others(out_run: Path, runs: tuple[Path, ...], calls: Calls, json_path: str | None) -> None:
@@ -103,7 +101,6 @@ def _ask_others(out_run: Path, runs: tuple[Path, ...], calls: Calls, json_path: 
     )
     out = publish(matrix, json_path)
     _print_matrix(out, matrix)
-    say_keys(out, ascent.base_of(runs[0]))
 
 
 def _unanswered_items(out_run: Path, runs: Sequence[Path], subsets: Sequence[ascent.Subset]) -> dict[str, list[Item]]:
@@ -180,7 +177,6 @@ def _explain(
     out.print(grid("pattern|paragraphs|share", ([p, str(n), f"{n / found.paragraphs:.0%}"] for p, n in counts)))
     faults = ", ".join(f"{count} of {what}" for what, count in found.dropped.items() if count)
     out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
-    say_keys(out, base_path or ascent.base_of(run))
     out.print("A reading by a model, not a test.", style="dim")
 
 

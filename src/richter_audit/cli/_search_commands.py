@@ -65,20 +65,17 @@ def base() -> None:
 @click.option("--per-paragraph", type=click.IntRange(1), default=2, help="Questions at most.")
 @click.option("--limit", type=click.IntRange(1), help="Only so many paragraphs, drawn at random.")
 @call_options("2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
-@click.option("--confirm", type=click.IntRange(1), help="Draw N questions for a person to confirm (richter label).")
 @seed_option
 @json_option
 def questions() -> None:
     """Write questions for a base's paragraphs, checked and kept in the base, for every search and model.
 
     Each question has four options; a second reading with the text in view keeps those of which exactly the key is right
-    by the text and is not given away. `--confirm 60` draws a sample for a person: label it with `richter label`, level
-    0 for a key that is right; the share of bad keys is printed wherever the questions are used.
+    by the text and is not given away.
 
     \b
     Examples:
       richter search --only questions handbook.kb --generator openai/gpt-4o --budget 5usd
-      richter search --only questions handbook.kb --confirm 60
     """
 
 
@@ -159,19 +156,7 @@ def label() -> None:
     "_search_output:search",
     cls=StagedCommand,
     stages={"base": base, "questions": questions, "index": index, "retest": retest, "label": label},
-    shown=(
-        "model",
-        "kb",
-        "strategy",
-        "style",
-        "questions",
-        "phrasings",
-        "generator",
-        "judge",
-        "only",
-        "budget",
-        "dry-run",
-    ),
+    shown="model kb strategy style questions phrasings generator judge only budget dry-run",
 )
 @click.argument("run", type=Path)
 @click.option("--model", required=True, help="The model to test.")

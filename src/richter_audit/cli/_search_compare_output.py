@@ -37,8 +37,6 @@ def compare_searches(runs: tuple[Path, ...], level: float, json_path: str | None
             f"Over {ratio.n} searches {strategy} finds {ratio.ratio:.2f} x the errors per answer of "
             f"{ratio.n_baseline} random ones ({100 * level:.4g}%: {limits})."
         )
-    for keys in dict.fromkeys(str(s.keys) for _, s in found if s.keys is not None):
-        out.print(keys)
     write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
 
 

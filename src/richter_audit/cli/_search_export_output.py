@@ -29,7 +29,6 @@ from richter_audit.ascent import (
 from richter_audit.bench import write_set
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
-from richter_audit.cli._search_show_output import say_keys
 from richter_audit.knowledge import KnowledgeBase, open_base
 from richter_audit.stages import ask_run, estimate_run
 
@@ -92,7 +91,6 @@ def export_failing(
         raise _no_failing_error(source, found)
     written = write_set(found.items(), output, to=to, name=output.stem, force=force)
     _print_written(console(), found, written, to=to)
-    say_keys(console(), folder)
 
 
 def _with_sound_keys(

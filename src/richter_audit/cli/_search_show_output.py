@@ -33,7 +33,6 @@ BESIDE = {
     "does not say how likely given texts are.",
     "preferred": "{r.preferred:,} answers are right once corrected for how likely each option is without the subject: "
     "as asked they are wrong by preference for a name; they count as right.",
-    "keys": "{r.keys}",
 }
 
 
@@ -179,13 +178,6 @@ def _rate_cells(rate: ascent.PopulationRate) -> tuple[str, str]:
     if rate.error_rate is None or rate.interval is None:
         return "unknown", ""
     return f"{rate.error_rate:.1%}", f"{rate.interval.low:.1%} to {rate.interval.high:.1%}"
-
-
-def say_keys(out: Console, folder: Path | str | None) -> None:
-    """Say what people found of a base's generated keys, under what rests on them."""
-    checked = ascent.read_key_check(folder) if folder else None
-    if checked is not None:
-        out.print(str(checked))
 
 
 def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table: bool) -> None:

@@ -1,13 +1,14 @@
 """From an item to the messages that a condition sends."""
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from richter.errors import InputError
-from richter.records import Condition, Decoding, Item
+from richter.records import Condition, Decoding, Item, fence
 from richter_audit.llm._model import Message
 
-__all__ = ["is_shown_options", "messages_for"]
+__all__ = ["fence_messages", "is_shown_options", "list_of", "messages_for", "strict"]
 
 LETTERS = "ABCDEFGHIJ"
 LISTED_TOKENS = 20  # at each place of an answer that chooses among options: how sure it is, is read from them
@@ -63,3 +64,22 @@ def _prompt_text(item: Item, condition: Condition) -> str:
         return item.prompt
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, item.options, strict=False))
     return f'{item.prompt}\n\n{listed}\n\nOne option is right. End your reply with a line "Answer: " and its letter.'
+
+
+def strict(**properties: Any) -> dict[str, Any]:
+    """The schema of a JSON object with just these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def list_of(items: Any, **limits: int) -> dict[str, Any]:
+    """The schema of a JSON list."""
+    return {"type": "array", "items": items, **limits}
+
+
+def fence_messages(task: str, data: Mapping[str, str], *, ask: str = "", reply: str = "") -> list[Message]:
+    """Messages that set a task on what others wrote, which stands between boundary lines, as data."""
+    boundary, body = fence(data)
+    return [
+        {"role": "system", "content": task},
+        {"role": "user", "content": f"{ask}{boundary}\n{body}\n{boundary}{reply}"},
+    ]

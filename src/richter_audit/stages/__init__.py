@@ -16,6 +16,5 @@ if TYPE_CHECKING:
     from richter_audit.stages._settle_claims import *
     from richter_audit.stages._stages import *
     from richter_audit.stages._stages_cost import *
-    from richter_audit.stages._write_bench import *
 
 lazy(__name__)
