@@ -1,4 +1,4 @@
-"""Suites, subsets and what a policy is where nobody says more: worked by hand."""
+"""Subsets and what a policy is where nobody says more: worked by hand."""
 
 import dataclasses
 
