@@ -37,23 +37,13 @@ def grades() -> pl.DataFrame:
     })  # fmt: skip
 
 
-def html_table(table: pl.DataFrame) -> str:
-    """The table as a page shows it, with a caption, spans and a second table."""
-    head = "".join(f"<th scope=col>{name}</th>" for name in table.columns)
-    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in table.iter_rows())
-    style = "<style>td{color:red}</style><script>var a='<tr>';</script><!-- <tr><td> -->"
-    extra = "<table><tr><td rowspan=2 colspan='2'>x<td>y</table>"
-    body = f"<caption>Results</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-    return f"<!DOCTYPE html><html><head>{style}</head><body><table>{body}</table>{extra}</body></html>"
-
-
 def containers(folder: Path) -> dict[str, tuple[Path, Reader]]:
     """A sound file of each container by name, with what reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     table = grades()
     texts = {
         "csv": table.write_csv(), "tsv": table.write_csv(separator="\t"), "json": table.write_json(),
-        "jsonl": table.write_ndjson(), "html": html_table(table),
+        "jsonl": table.write_ndjson(),
     }  # fmt: skip
     for name, text in texts.items():
         (folder / f"t.{name}").write_text(text, encoding="utf-8")
@@ -89,8 +79,6 @@ def broken_copy(path: Path, rng: random.Random) -> bytes:
         return PACKERS[ending](rng.choice(MUTATIONS)(inside, rng))
     if ending == "zip":
         return _broken_zip(data, rng)
-    if ending == "html":
-        return _broken_markup(data, rng)
     return mutate(path, rng)
 
 
@@ -116,24 +104,3 @@ def _broken_zip(data: bytes, rng: random.Random) -> bytes:
             for own, content in members:
                 archive.writestr(zipfile.ZipInfo(own), content)
     return out.getvalue()
-
-
-TAGS = (
-    *(b"<tr>", b"</tr>", b"<td>", b"</table>", b"<table>", b"<!--", b"-->", b"<script>", b"</script>", b"<![CDATA["),
-    *(b"]]>", b"<td colspan=999999999>", b"<td rowspan='-3'>", b"<td colspan=x>", b"&#0;", b"&#x110000;", b"&"),
-    *(b"&#99999999999999;", b"<svg><desc>", b"<template>", b"<select>", b"<frameset>", b"<plaintext>", b"<!DOCTYPE"),
-    *(b"<?xml", b"<a b='", b'"', b"<\x00td>", b"<td>" * 5_000, b"<table><tr><td>" * 2_000, b"<b>" * 20_000),
-    *(b"<textarea>", b"<title>", b"<style>", b"<math><mi>", b"<testcase>", b"<!ENTITY a 'b'>"),
-    b"<!DOCTYPE x [<!ENTITY a '&a;'>]>",
-)
-
-
-def _broken_markup(data: bytes, rng: random.Random) -> bytes:
-    """Markup with tags put in, taken out, or repeated without an end."""
-    for _ in range(rng.choice((1, 2, 5, 30))):
-        at = rng.randrange(len(data) + 1)
-        if rng.random() < 0.25:
-            data = data[:at] + data[data.find(b">", at) + 1 :]
-        else:
-            data = data[:at] + rng.choice(TAGS) + data[at:]
-    return rng.choice(MUTATIONS)(data, rng) if rng.random() < 0.3 else data

@@ -32,15 +32,6 @@ NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {  
            ("Correct ?", "Réussi", "Résultat", "Évaluation", "Note attribuée")),
     "es": (("Nº pregunta", "Caso", "Identificador", "Código"), ("Modelo", "Sistema", "Versión"),
            ("Correcto", "Resultado", "Acierto", "Valoración", "Puntuación")),
-    "it": (("ID domanda", "Caso", "Numero"), ("Modello", "Sistema"), ("Corretto", "Esito", "Punteggio", "Voto")),
-    "pt": (("ID da pergunta", "Caso", "Número"), ("Modelo", "Sistema"), ("Correto?", "Resultado", "Nota", "Pontuação")),
-    "nl": (("Vraagnummer", "Casus"), ("Model", "Systeem"), ("Goed?", "Beoordeling", "Resultaat")),
-    "zh": (("题号", "问题编号", "样本ID"), ("模型", "系统", "模型名称"), ("是否正确", "得分", "评分", "结果")),
-    "ja": (("問題番号", "設問ID", "番号"), ("モデル", "システム", "モデル名"), ("正誤", "評価", "スコア", "判定")),
-    "ko": (("문항 번호", "질문 ID"), ("모델", "시스템"), ("정답 여부", "점수", "평가")),
-    "ru": (("Номер вопроса", "Задание"), ("Модель", "Система"), ("Верно", "Оценка", "Результат")),
-    "pl": (("Nr pytania", "Zadanie"), ("Model", "System"), ("Poprawne", "Wynik", "Ocena")),
-    "tr": (("Soru No", "Soru"), ("Model", "Sistem"), ("Doğru mu", "Sonuç", "Puan")),
     "none": (("c1", "A", "field_01"), ("c2", "B", "field_02"), ("c3", "C", "field_03")),
 }  # fmt: skip
 RIGHT: dict[str, tuple[tuple[Any, Any], ...]] = {
@@ -51,15 +42,6 @@ RIGHT: dict[str, tuple[tuple[Any, Any], ...]] = {
     "de": (("richtig", "falsch"), ("Ja", "Nein"), ("bestanden", "nicht bestanden"), ("korrekt", "inkorrekt"), (1, 0)),
     "fr": (("Oui", "Non"), ("vrai", "faux"), ("correct", "incorrect"), ("réussi", "échoué"), (1, 0)),
     "es": (("Sí", "No"), ("correcto", "incorrecto"), ("acierto", "fallo"), ("Verdadero", "Falso"), (1, 0)),
-    "it": (("Sì", "No"), ("corretto", "errato"), ("giusto", "sbagliato"), (1, 0)),
-    "pt": (("Sim", "Não"), ("correto", "incorreto"), ("certo", "errado"), (1, 0)),
-    "nl": (("ja", "nee"), ("goed", "fout"), ("juist", "onjuist"), (1, 0)),
-    "zh": (("正确", "错误"), ("对", "错"), ("是", "否"), (1, 0)),
-    "ja": (("○", "×"), ("正解", "不正解"), ("はい", "いいえ"), (1, 0)),
-    "ko": (("정답", "오답"), ("예", "아니오"), ("O", "X"), (1, 0)),
-    "ru": (("верно", "неверно"), ("да", "нет"), ("правильно", "неправильно"), (1, 0)),
-    "pl": (("tak", "nie"), ("poprawne", "niepoprawne"), (1, 0)),
-    "tr": (("doğru", "yanlış"), ("evet", "hayır"), (1, 0)),
     "none": ((1, 0), ("yes", "no"), ("correct", "wrong")),
 }  # fmt: skip
 MODELS = (
@@ -141,7 +123,7 @@ class Results:
         self.conditions = chosen[: rng.randint(2, len(chosen))]
         self.n = rng.randint(12, 30)
         self.items = self._ids()
-        self.kind = rng.choice(["binary"] * 5 + ["rating", "fraction", "percent", "points", "out of"])
+        self.kind = rng.choice(["binary"] * 5 + ["rating", "fraction", "percent", "points"])
         self.draws = rng.choice([1, 1, 1, 1, 3])
         self.spelled = rng.choice(RIGHT[self.language])
         self.value = {
@@ -174,10 +156,8 @@ class Results:
                 return draw.randint(0, 20) / 20
             case "percent":
                 return draw.randint(30, 100) / 100
-            case "points":
-                return float(draw.randint(11, 100))
             case _:
-                return draw.randint(0, 5) / 5
+                return float(draw.randint(11, 100))
 
     def cell(self, item: Any, condition: str, draw: int = 0) -> Any:
         """A score as it is spelled."""
@@ -189,8 +169,6 @@ class Results:
                 return int(value)
             case "percent":
                 return f"{round(100 * value)}%"
-            case "out of":
-                return f"{round(5 * value)}/5"
             case _:
                 return value
 
@@ -248,8 +226,7 @@ def table(folder: Path, r: Results, rows: list[Row], *, stem: str = "results") -
     """Rows in some file that holds tables."""
     rng = r.rng
     header, cells = list(rows[0]), [[row.get(k) for k in rows[0]] for row in rows]
-    how = rng.choice(["csv"] * 4 + ["tsv", "semicolon", "xlsx", "xlsx", "parquet", "jsonl", "json", "markdown", "gz",
-                      "html",
+    how = rng.choice(["csv"] * 4 + ["tsv", "semicolon", "xlsx", "xlsx", "parquet", "jsonl", "json", "gz",
                       "utf-16"])  # fmt: skip
     if how in ("jsonl", "json"):
         text = (
@@ -278,17 +255,6 @@ def grid(folder: Path, r: Results, cells: list[list[Any]], how: str, *, stem: st
     cells = [[*row, *[None] * (width - len(row))] for row in [*above, *cells]]
     if how == "xlsx":
         return workbook(folder / f"{stem}.xlsx", {"Tabelle1": cells})
-    if how in ("markdown", "html"):
-        shown = [["" if v is None else str(v).replace("\n", " ") for v in row] for row in cells]
-        if how == "html":
-            rows = "".join("<tr>" + "".join(f"<td>{escape(v)}</td>" for v in row) + "</tr>\n" for row in shown)
-            path = folder / f"{stem}.html"
-            path.write_text(f"<html><body><table border=1>\n{rows}</table></body></html>", "utf-8")
-            return path
-        lines = ["| " + " | ".join(row) + " |" for row in shown]
-        path = folder / f"{stem}.md"
-        path.write_text("\n".join([lines[0], "|" + "---|" * width, *lines[1:]]) + "\n", "utf-8")
-        return path
     out = io.StringIO()
     comma = how == "semicolon" and rng.random() < 0.7
     plain = [["" if v is None else str(v).replace(".", ",") if comma and isinstance(v, float) else v for v in row]
@@ -334,100 +300,12 @@ def wide(folder: Path, r: Results) -> Case:
     return r.case(table(folder, r, rows), "wide")
 
 
-def wide_metrics(folder: Path, r: Results) -> Case:
-    """A column for each condition and measure: score, answer, latency."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    form = r.rng.choice(["{c}_{m}", "{m}_{c}", "{c} {m}", "{m} ({c})", "{c}.{m}", "{m}/{c}", "{c} - {m}", "{m} [{c}]"])
-    measures = ["score", *r.rng.sample(["latency", "tokens", "answer"], k=r.rng.randint(0, 2))]
-    named = r.names["score"] if r.language != "none" else "score"
-    rows = []
-    for i in r.items:
-        row: Row = {r.names["item"]: i}
-        for c in r.conditions:
-            for m in measures:
-                value = {"score": r.cell(i, c), "latency": round(r.rng.random() * 9, 2),
-                         "tokens": r.rng.randint(9, 500),
-                         "answer": f"It may be {r.rng.randint(1, 99)}."}[m]  # fmt: skip
-                row[form.format(c=c, m=named if m == "score" else m)] = value
-        rows.append(row)
-    return r.case(table(folder, r, rows), f"wide metrics {form}")
-
-
-def two_headers(folder: Path, r: Results) -> Case:
-    """Conditions above their measures, each name once (merged cells), or over every column (a pivoted frame)."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    named = r.names["score"] if r.language != "none" else "score"
-    merged = r.rng.random() < 0.6
-    top: list[Any] = [None]
-    below: list[Any] = [r.names["item"]]
-    for c in r.conditions:
-        top += [c, None if merged else c]
-        below += [named, "latency (s)"]
-    body = [[i, *(v for c in r.conditions for v in (r.cell(i, c), round(r.rng.random() * 9, 2)))] for i in r.items]
-    how = r.rng.choice(["csv", "xlsx", "semicolon"])
-    return r.case(grid(folder, r, [top, below, *body], how), f"two headers {'merged' if merged else 'full'} {how}")
-
-
-def pivot(folder: Path, r: Results) -> Case:
-    """A pivoted pandas frame: the measure above the condition, and a row that names the index."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    named = r.names["score"] if r.language != "none" else "score"
-    k = len(r.conditions)
-    cells = [[None, *[named] * k, *["latency"] * k], [r.names["condition"], *r.conditions, *r.conditions],
-             [r.names["item"], *[None] * 2 * k]]  # fmt: skip
-    cells += [
-        [i, *(r.cell(i, c) for c in r.conditions), *(round(r.rng.random(), 3) for c in r.conditions)] for i in r.items
-    ]
-    out = io.StringIO()
-    csv.writer(out).writerows([["" if v is None else v for v in row] for row in cells])
-    path = folder / "pivot.csv"
-    path.write_text(out.getvalue(), "utf-8")
-    return r.case(path, "pivot")
-
-
-def transposed(folder: Path, r: Results) -> Case:
-    """A row a condition, a column an item."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    corner = r.rng.choice([r.names["condition"], "", "model"])
-    cells = [[corner, *map(str, r.items)], *([c, *(r.cell(i, c) for i in r.items)] for c in r.conditions)]
-    return r.case(grid(folder, r, cells, r.rng.choice(["csv", "xlsx"])), "transposed")
-
-
-def filled_down(folder: Path, r: Results) -> Case:
-    """The item, or the condition, only in the first row of its block, as merged cells are saved."""
-    first, second = r.rng.choice([("item", "condition"), ("condition", "item")])
-    keys = {"item": r.items, "condition": r.conditions}
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    cells: list[list[Any]] = [[r.names[first], r.names[second], r.names["score"]]]
-    for one in keys[first]:
-        for n, two in enumerate(keys[second]):
-            i, c = (one, two) if first == "item" else (two, one)
-            cells.append([one if n == 0 else None, two, r.cell(i, c)])
-    return r.case(grid(folder, r, cells, r.rng.choice(["csv", "xlsx"])), f"filled down {first}")
-
-
-def sections(folder: Path, r: Results) -> Case:
-    """A line with the condition's name above each block."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    cells: list[list[Any]] = [[r.names["item"], "Question", r.names["score"]]]
-    for c in r.conditions:
-        cells.append([c, None, None])
-        cells += [[i, r.questions[i], r.cell(i, c)] for i in r.items]
-    return r.case(grid(folder, r, cells, r.rng.choice(["csv", "xlsx"])), "sections")
-
-
 def totals(folder: Path, r: Results) -> Case:
     """A wide sheet with a title, and the mean in the last row."""
     r.draws, r.kind = 1, "binary"
     r.value = {(i, c, 0): float(r.rng.random() < 0.6) for i in r.items for c in r.conditions}
     r.spelled = (1, 0)
-    word = r.rng.choice(["Total", "Average", "Mean", "Accuracy", "Summe", "Moyenne", "Overall", "Σ", "Gesamt", "合计"])
+    word = r.rng.choice(["Total", "Average", "Mean", "Accuracy", "Summe", "Moyenne", "Overall", "Gesamt"])
     cells: list[list[Any]] = [[r.names["item"], "Question", *r.conditions]]
     cells += [[i, r.questions[i], *(r.cell(i, c) for c in r.conditions)] for i in r.items]
     if r.rng.random() < 0.3:
@@ -588,20 +466,6 @@ def named_scores(folder: Path, r: Results) -> Case:
     return r.case(dumped(folder, r, rows), f"named scores {name}")
 
 
-def by_metric(folder: Path, r: Results) -> Case:
-    """A long table with a row for each measure."""
-    r.draws = 1
-    r.value = {k: v for k, v in r.value.items() if k[2] == 0}
-    if r.kind in ("percent", "out of") or not isinstance(r.spelled[0], int):
-        r.kind, r.spelled = "binary", (1, 0)
-        r.value = {k: float(r.rng.random() < 0.6) for k in r.value}
-    rows = [
-        {"id": i, "model": c, "metric": m, "value": float(r.cell(i, c)) if m == "accuracy" else r.rng.randint(5, 900)}
-        for i in r.items for c in r.conditions for m in ("accuracy", "output_tokens")
-    ]  # fmt: skip
-    return r.case(table(folder, r, rows), "by metric")
-
-
 def orient(folder: Path, r: Results) -> Case:
     """What pandas writes: columns, split, lists by column, values with their header."""
     rows = r.rows()
@@ -624,42 +488,6 @@ def orient(folder: Path, r: Results) -> Case:
         case _:
             document = [columns, *(list(row.values()) for row in rows)]
     return r.case(dumped(folder, r, document), f"orient {form}")
-
-
-def runs_as_columns(folder: Path, r: Results) -> Case:
-    """Draws as columns (`model_run1`), or as a list in each cell."""
-    if r.draws == 1:
-        r.draws = 3
-        r.value = {(i, c, d): r._score(k) for i in r.items for k, c in enumerate(r.conditions) for d in range(3)}
-    if r.rng.random() < 0.5:
-        form = r.rng.choice(["{c}_run{d}", "{c} #{d}", "{c} (seed {d})", "{c}_{d}", "{c} trial {d}"])
-        rows = [
-            {r.names["item"]: i,
-             **{form.format(c=c, d=d + 1): r.cell(i, c, d) for c in r.conditions for d in range(r.draws)}}
-            for i in r.items
-        ]  # fmt: skip
-        return r.case(table(folder, r, rows), f"draws as columns {form}")
-    rows = [
-        {r.names["item"]: i, r.names["condition"]: c, r.names["score"]: [r.cell(i, c, d) for d in range(r.draws)]}
-        for c in r.conditions for i in r.items
-    ]  # fmt: skip
-    return r.case(dumped(folder, r, rows), "draws as lists")
-
-
-def form(folder: Path, r: Results) -> Case:
-    """A survey: a row a person, a column for each item and condition."""
-    r.kind, r.draws = "rating", 3
-    r.items, r.conditions = [f"Q{k + 1}" for k in range(6)], r.conditions[:2]
-    r.n = 6
-    r.value = {(i, c, d): float(r.rng.randint(1, 5)) for i in r.items for c in r.conditions for d in range(3)}
-    r.value["Q1", r.conditions[0], 0], r.value["Q2", r.conditions[0], 0] = 1.0, 5.0
-    shape = r.rng.choice(["{i} [{c}]", "{i} - {c}", "{i}: {c}", "{c} | {i}"])
-    rows = [
-        {"Timestamp": f"2026-03-0{d + 1} 10:00:00", "Email": f"p{d}@example.org",
-         **{shape.format(i=i, c=c): r.cell(i, c, d) for i in r.items for c in r.conditions}}
-        for d in range(3)
-    ]  # fmt: skip
-    return r.case(table(folder, r, rows), f"form {shape}")
 
 
 def battles(folder: Path, r: Results) -> Case:
@@ -704,9 +532,8 @@ def annotated(folder: Path, r: Results) -> Case:
 
 
 SHAPES: tuple[Callable[[Path, Results], Case], ...] = (
-    long, long, long, wide, wide, wide_metrics, two_headers, pivot, transposed, filled_down, sections, totals, sheets,
-    file_a_condition, folder_a_condition, with_config, by_model, by_item, runs, named_scores, by_metric, orient,
-    runs_as_columns, form, battles, annotated,
+    long, long, long, wide, wide, totals, sheets, file_a_condition, folder_a_condition, with_config,
+    by_model, by_item, runs, named_scores, orient, battles, annotated,
 )  # fmt: skip
 
 

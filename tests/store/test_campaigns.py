@@ -11,7 +11,7 @@ from helpers.containers import containers
 from helpers.read_any import ended
 from soak import names, runs, small
 
-CONTAINERS = ("csv", "csv.gz", "csv.zst", "html", "json", "jsonl", "parquet", "tsv", "xlsx", "zip", "eval")
+CONTAINERS = ("csv", "csv.gz", "csv.zst", "json", "jsonl", "parquet", "tsv", "xlsx", "zip", "eval")
 
 
 @pytest.mark.parametrize("command", ["compare", "gate", "import", "dry run", "named"])

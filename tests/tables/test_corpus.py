@@ -83,7 +83,7 @@ def means(tables: Dataset) -> list[float]:
 def test_reading_against_the_corpus(entry: dict[str, Any], richter: Run) -> None:
     if entry["file"].endswith(".xlsx"):
         pytest.importorskip("fastexcel", reason="workbooks need richter[excel]")
-    code, said = richter.confirmed(str(CORPUS / entry["file"]))
+    code, said = richter.confirmed(str(CORPUS / entry["file"]), *entry.get("options", ()))
     assert code == 0, said
     tables = richter.read[-1]
     assert tables.is_confirmed

@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from richter.errors import ReadingProposed
 from richter.tables import Dataset, ReadOptions, read_tables
 
 N = 12
@@ -17,28 +16,11 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def proposed(*paths: Path) -> ReadingProposed:
-    with pytest.raises(ReadingProposed) as asked:
-        read_tables(*paths)
-    return asked.value
-
-
-def confirmed(path: Path) -> Dataset:
-    """The file read with the options of its proposal, which are then known."""
-    tables = read_tables(path, options=proposed(path).options)
-    assert tables.is_confirmed
-    return tables
-
-
 def means(tables: Dataset) -> dict[str, float]:
     """The mean of the main score of every condition."""
     main = tables.scores.filter(metric=tables.scores["metric"][0])
     found = main.group_by("condition", maintain_order=True).agg(pl.col("value").mean())
     return {name: round(value, 6) for name, value in found.iter_rows()}
-
-
-def shown(asked: ReadingProposed) -> str:
-    return "\n".join(asked.lines)
 
 
 # ------------------------------------------------------------------ files that are called alike
@@ -52,26 +34,6 @@ def test_files_with_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> 
     tables = read_tables(*files)
     assert means(tables) == {"monday": 0.25, "friday": 0.5}
     assert tables.is_confirmed
-
-
-# ------------------------------------------------------------------ what is compared
-
-
-def test_two_columns_that_both_vary_are_both_compared(tmp_path: Path) -> None:
-    rows = [f"{k},{model},{prompt},{int((k * step) % 3 == 0)}" for k in range(N)
-            for step, (model, prompt) in enumerate([("a", "terse"), ("a", "cot"), ("b", "terse"), ("b", "cot")], 1)
-            ]  # fmt: skip
-    path = write(tmp_path / "grid.csv", "id,model,prompt,score", *rows)
-    asked = proposed(path)
-    assert "model and prompt together" in shown(asked)
-    assert "not used" not in shown(asked)
-    tables = confirmed(path)
-    assert tables.conditions == ("a + terse", "a + cot", "b + terse", "b + cot")
-    assert tables.answers.height == 4 * N
-    assert tables.answers["draw"].max() == 0
-
-
-# ------------------------------------------------------------------ what a proposal and a note say
 
 
 # ------------------------------------------------------------------ the fourth corpus, by hand

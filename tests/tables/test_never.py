@@ -71,17 +71,13 @@ def test_a_code_is_applied_once(tmp_path: Path) -> None:
         assert (mean(tables, "a"), mean(tables, "b")) == (0.2, pytest.approx(2 / 3))
 
 
-def test_another_alphabet_is_proposed(tmp_path: Path) -> None:
-    rows = "".join(f"{q},{m},1\n" for q in ITEMS for m in ("モデル", "基準"))
+def test_a_text_that_is_not_utf_8_is_read_as_windows_1252_which_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"{q},{m},1\n" for q in ITEMS for m in ("Zoë", "alt"))
     path = tmp_path / "t.csv"
-    path.write_bytes(f"item,model,correct\n{rows}".encode("cp932"))
-    with pytest.raises(ReadingProposed) as proposed:
-        read_tables(path)
-    assert proposed.value.options.layout == ("cp932",)
-    tables = read_tables(path, options=proposed.value.options)
-    assert tables.is_confirmed
-    assert tables.conditions == ("モデル", "基準")
-    assert of_kind(tables.notes, "encoding")
+    path.write_bytes(f"item,model,correct\n{rows}".encode("cp1252"))
+    tables = read_tables(path)
+    assert tables.conditions == ("Zoë", "alt")
+    assert of_kind(tables.notes, "encoding") == ["t.csv is not UTF-8: it is read as Windows-1252"]
 
 
 @pytest.mark.parametrize("name", ["a[1].csv", "a*.csv", "a?.csv"])

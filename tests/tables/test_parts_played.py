@@ -77,17 +77,14 @@ def test_what_was_skipped_did_not_fail_by_hand() -> None:
     assert means(read_tables(texts))["b"] == pytest.approx(0.45)  # an answer may say "skip"
 
 
-@pytest.mark.parametrize("names", ["chapter", "exam section"])
-def test_ids_begin_again_in_the_parts_of_a_whole_by_hand(names: str) -> None:
-    parts = names.split()
-    rows = [dict(zip(parts, own, strict=True)) | {"nr": q, "model": c, "correct": (sum(own) + q) % 2}
-            for own in itertools.product(range(3), repeat=len(parts)) for q in range(8) for c in TWO]  # fmt: skip
-    tables = read_tables(pl.DataFrame(rows))
-    assert len(tables.item_ids) == 8 * 3 ** len(parts)
-    assert any("begin again" in note for note in tables.notes)
-    drawn = pl.DataFrame([{"sample": k, "nr": q, "model": c, "correct": (k + q) % 2}
-                          for k in range(3) for q in range(8) for c in TWO])  # fmt: skip
-    assert len(read_tables(drawn).item_ids) == 8
+def test_ids_that_begin_again_are_asked_about_and_the_advice_works_by_hand() -> None:
+    rows = [
+        {"chapter": k, "nr": q, "model": c, "correct": (k + q) % 2} for k in range(3) for q in range(8) for c in TWO
+    ]
+    with pytest.raises(InputError, match="which chapter tells apart") as told:
+        read_tables(pl.DataFrame(rows))
+    assert "--map domain=chapter" in told.value.remedy
+    assert len(read_tables(pl.DataFrame(rows), options=ReadOptions(map={"domain": "chapter"})).item_ids) == 24
 
 
 def test_what_was_tried_again_after_failures_counts_by_its_first_try_by_hand() -> None:

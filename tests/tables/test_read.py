@@ -70,9 +70,8 @@ def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> N
     even = write(tmp_path, "e.csv", "item,model,correct\na,x,0\na,x,1\nb,x,1\nb,x,1\n")  # as many rows of every item
     assert read_tables(even).answers["draw"].to_list() == [0, 1, 0, 1]
     metrics = write(tmp_path, "m.csv", "item,model,metric,score\na,x,em,0\na,x,f1,1\nb,x,em,1\nb,x,f1,1\n")
-    one = read_tables(metrics)  # a row for each measure: one is read, the other is named
-    assert outcomes(one, "accuracy").value.tolist() == [0, 1]
-    assert any("em is read (others: f1)" in note for note in one.notes)
+    with pytest.raises(InputError, match=r"2 rows, one for each measure in metric.* a column for each"):
+        read_tables(metrics)
     unnamed = write(tmp_path, "u.csv", "item,correct\na,0\na,1\nb,1\nb,1\n")  # two models, perhaps, one below the other
     with pytest.raises(InputError, match="No column names the model"):
         read_tables(unnamed)

@@ -32,7 +32,7 @@ def translations(folder: Path, rng: np.random.Generator) -> Dataset:
         for language in ("en", "de", "fr", "es")
     ]  # fmt: skip
     pl.DataFrame(rows, schema=["id", "model", "language", "correct"], orient="row").write_csv(folder / "langs.csv")
-    return read_tables(folder / "langs.csv", options=ReadOptions(layout=("joined-item",)))
+    return read_tables(folder / "langs.csv", options=ReadOptions(map={"domain": "language"}), confirm=True)
 
 
 def test_votes_of_one_prompt_are_one_unit(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ RIGHT: dict[str, tuple[str, str, tuple[str, ...], str, list[float]]] = {
     "quoted.csv": ('id,model,answer,correct\n1,a,"two\nlines, ""q""",1\n2,a,x,0\n', "utf-8", ("a",), "accuracy",
                    [1, 0]),
     "remarks.csv": ("# made by us\nid,model,correct\n1,a,1\n2,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
-    "outof.csv": ("id,model,score\n1,a,4/5\n2,a,2/5\n", "utf-8", ("a",), "mean_score", [0.8, 0.4]),
     "gaps.csv": ("id,model,correct\n1,a,1\n2,a,\n3,a,N/A\n4,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
     "inner.json": ('{"meta":{},"results":[{"id":1,"model":"a","score":0.5},{"id":2,"model":"a","score":1}]}', "utf-8",
                    ("a",), "mean_score", [0.5, 1]),
@@ -108,7 +107,7 @@ def rows(header: str, cell: Callable[[str, str, int], object]) -> str:
         (rows("id,model,score", lambda i, m, k: k / 20 if m == "a" else 20 + k),
          "a run up to 0.95, those of b up to 39", "--scale 0:100"),
         (rows("id,model,score", lambda i, m, k: f"{1 + k % 5:02d}-May"), "score is not a number in 40 rows",
-         "into dates"),
+         "--grade"),
         (rows("id,model,score", lambda i, m, k: ""), "column of scores, 'score', is empty in all 40 rows",
          "--map score="),
         (rows("id,model,judge_score", lambda i, m, k: "429 rate limit" if m == "b" and k < 9 else k % 5),
@@ -156,25 +155,17 @@ def test_files_beside_the_results_are_named_and_not_read(tmp_path: Path) -> None
     assert any("questions.jsonl is not read" in note for note in tables.notes)
 
 
-def test_archives_pages_and_other_alphabets_by_hand(tmp_path: Path) -> None:
+def test_archives_are_read_and_pages_and_notebooks_are_not(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
         for name in ("new", "old"):
             archive.writestr(f"runs/{name}.csv", "id,score\n1,1\n2,0\n3,1\n")
         archive.writestr("__MACOSX/runs/._new.csv", "\0")
     assert read_tables(tmp_path / "runs.zip").conditions == ("new", "old")
-    text = "問題,モデル,正誤\n" + "".join(f"問{k},{m},{'○×'[k % 2]}\n" for m in ("国産", "海外") for k in range(6))
-    (tmp_path / "j.csv").write_bytes(text.encode("cp932"))
-    assert read_tables(tmp_path / "j.csv").conditions == ("国産", "海外")
-    text = "вопрос;модель;верно\n" + "".join(
-        f"в{k};{m};{('да', 'нет')[k % 2]}\n" for m in ("Старая", "Новая") for k in range(6)
-    )
-    (tmp_path / "r.csv").write_bytes(text.encode("cp1251"))
-    assert read_tables(tmp_path / "r.csv").conditions == ("Старая", "Новая")
-    lines = ("id old new", "1 1 0", "2 1 1")
-    page = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line.split()) + "</tr>" for line in lines)
-    shown = [{"cell_type": "code", "outputs": [{"data": {"text/html": ["<table>", page, "</table>"]}}]}]
-    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": shown, "nbformat": 4, "metadata": {}}))
-    assert read_tables(tmp_path / "n.ipynb").conditions == ("old", "new")
+    (tmp_path / "t.html").write_text("<p><table><tr><td>id<td>old<tr><td>1<td>1</table>")
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": [], "nbformat": 4, "metadata": {}}))
+    for name, kind in (("t.html", "web page"), ("n.ipynb", "notebook")):
+        with pytest.raises(InputError, match=rf"is a {kind}.* Save the table in it as CSV"):
+            read_tables(tmp_path / name)
 
 
 def test_workbooks_one_sheet_or_one_a_condition(tmp_path: Path) -> None:

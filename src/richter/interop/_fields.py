@@ -37,7 +37,7 @@ def _set(words: str) -> frozenset[str]:
 
 # columns, or keys beside a value, that name the measure of their row; the likelier first
 MEASURE_NAMES = ("metric", "metric_name", "scorer", "evaluator", "criterion", "criteria", "measure", "from_name",
-                 "kennzahl", "metrik", "指标")  # fmt: skip
+                 "kennzahl", "metrik")  # fmt: skip
 # words in names of scores of which less is better; a plural in s is one too
 LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
@@ -46,15 +46,12 @@ LESS = _set(
     " flagged frustration annoyance confusion burden effort edit edits corrections revision escalated escalation"
     " rework reworked reopened overturned nacharbeit"
     " nachbesserung korrekturen eskaliert beanstandet beanstandung beschwerde beschwerden plainte plaintes reclamation"
-    " signale correcciones quejas reclamaciones reclamos escalado alucinacion alucinaciones correzioni reclami"
-    " correcoes reclamacoes alucinacao klacht klachten correcties poprawki skargi bledy felaktig virheet virhe"
-    " hata hatalar sikayet halluziniert halluzination halluzinationen"
-    " ошибка ошибки ошибок жалобы правки галлюцинации 错误 错误数 幻觉 有害 投诉 修改次数"
-    " 誤り 誤り数 苦情 修正回数 오류 환각"
+    " signale correcciones quejas reclamaciones reclamos escalado alucinacion alucinaciones halluziniert halluzination"
+    " halluzinationen"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
     " regression severity latency duration delay elapsed time second cost price token rank ranking asr schulnote zensur"
-    " fehler falsch faux errores errori"
+    " fehler falsch faux errores"
 )
 # beside these it is otherwise: `no_errors`, `attack_blocked`, `error_handling`
 UNLESS = _set(
@@ -71,22 +68,21 @@ FIELDS: dict[str, tuple[str, ...]] = {
              "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
              "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
              "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "no", "number", "lfd_nr", "ticket",
-             "frage_no", "id_pregunta", "質問id", "番号", "identifiant", "identificador",
-             "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
-             "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
-             "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
+             "frage_no", "id_pregunta", "identifiant", "identificador", "numero", "itemid", "item_no", "question_no",
+             "question_number", "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr",
+             "aufgabennummer", "frage_nr", "ticket_id"),
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
                   "engine", "candidate", "agent",
                   "assistant", "bot", "build", "branch", "method", "release", "retriever", "setup", "config",
                   "configuration", "experiment", "pipeline", "version", "prompt_name",
-                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
+                  "prompt_version", "modell", "modele", "modelo", "variante", "systeme", "sistema",
                   "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
-                  "pipeline_name", "モデル", "模型", "系统", "모델", "модель"),
+                  "pipeline_name"),
     "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
               "success", "em", "overall", "overall_score",
               "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
               "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
-              "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
+              "acierto", "puntuacion", "puntaje",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
               "resolved", "is_resolved", "solved", "is_solved", "thumb", "thumbs",
@@ -94,7 +90,6 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "conciseness", "clarity", "quality", "similarity", "ok",
               "harmlessness", "honesty", "readability", "satisfaction", "bleu", "rouge",
               "rouge_l", "chrf", "comet", "meteor", "bertscore", "precision", "recall", "mrr", "ndcg",
-              "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),
     "confidence": ("confidence", "certainty", "p_correct"),
@@ -109,27 +104,24 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "batch", "batch_id", "annotation_batch", "label_batch", "labeling_batch"),
     "group_2": ("group_2",),
     "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark", "split", "subset",
-               "suite", "suite_name",
-               "分野", "类别", "科目"),
+               "suite", "suite_name"),
     "tier": ("tier", "difficulty", "level"),
     "weight": ("weight", "w", "weights", "sample_weight", "item_weight", "importance"),
     "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
              "pred", "y_pred", "predicted_label", "predicted",
              "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
              "generations", "responses", "completions", "predictions", "generated_answers", "antwort", "reponse",
-             "respuesta", "risposta", "resposta", "回答", "答え"),
+             "respuesta"),
     "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
                   "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
                   "references", "gold_answers", "gold_label", "true_label", "actual_label", "y_true", "actual", "label",
                   "truth"),
     "prompt": ("prompt", "question", "input", "query", "instruction", "user_input", "inputs", "frage", "pregunta",
-               "domanda",
-               "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
+               "enonce"),
     "error": ("error", "error_message", "exception", "failure"),
     "refused": ("refused", "refusal", "is_refusal"),
     "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler", "bewerter", "korrektor",
-              "evaluateur", "correcteur", "evaluador", "traductor", "valutatore", "traduttore", "avaliador", "revisor",
-              "评审", "评分员", "評価者"),
+              "evaluateur", "correcteur", "evaluador", "traductor", "revisor"),
     "kind": ("kind", "rater_kind"),
     "mechanism": ("mechanism",),
     "reason": ("reason", "rationale"),
@@ -162,18 +154,18 @@ LISTED: dict[str, frozenset[str]] = {
                  " case_id test_id prompt_id"
                  " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"
                  " frage_id frage_nr frage_no id_pregunta pregunta identifiant n_question question_no question_nr"
-                 " question_number 質問id 問題番号 番号"),
+                 " question_number"),
     "condition": _set("condition model model_name model_id system variant arm llm agent assistant bot build candidate"
                       " branch checkpoint config configuration engine experiment method pipeline prompt_name"
                       " prompt_version provider release retriever setup version modell"
-                      " sprachmodell modele modelo modello systeme sistema variante モデル 模型"),
+                      " sprachmodell modele modelo systeme sistema variante"),
     "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
                   " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"
                   " factual_correctness faithfulness answer_relevancy context_precision context_recall helpfulness"
                   " relevance coherence fluency groundedness completeness conciseness clarity harmlessness honesty"
                   " readability satisfaction bleu rouge rouge_l chrf comet meteor bertscore precision recall mrr ndcg"
                   " quality similarity ok richtig korrekt punktzahl punkte correcto correcta puntuacion puntaje"
-                  " pontuacao punteggio 正誤 得点 スコア wer cer ter toxicity"),
+                  " wer cer ter toxicity"),
     "severity": _set("severity"),
     "confidence": _set("confidence"),
     "human_severity": _set("human_severity severity_human human"),
@@ -185,7 +177,7 @@ LISTED: dict[str, frozenset[str]] = {
                       " correct_answer"),
 }  # fmt: skip
 # of these names a column is a score where every cell is a word for right or wrong: a 0 may well be good
-WORDED = _set("verdict result outcome status judgement judgment label ergebnis resultat resultado urteil 判定 结果")
+WORDED = _set("verdict result outcome status judgement judgment label ergebnis resultat resultado urteil")
 # of these a column names the items where no other does and every grade is right or wrong: else it may be a category
 BARE_ITEMS = _set("task sample example problem instance query test")
 # of these a column names conditions where it has several values: one value may be anything
@@ -201,10 +193,9 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _LEGEND = re.compile(r"(-?\d+)\s*[=:]\s*([^,;/|=]*[^,;/|=\d\s)\]])")  # 1 = very good, 6 = insufficient
-_GOOD = _set("best good excellent perfect gut beste ausgezeichnet bon meilleur bueno mejor ottimo buono migliore bom"
-             " otimo melhor goed uitstekend dobry zadowolony 好 优 良い")  # fmt: skip
+_GOOD = _set("best good excellent perfect gut beste ausgezeichnet bon meilleur bueno mejor")
 _BAD = _set("worst bad poor terrible awful severe critical catastrophic schlecht ungenugend mangelhaft mauvais pire"
-            " malo peor pessimo cattivo peggiore ruim pior slecht zly 差 悪い")  # fmt: skip
+            " malo peor")  # fmt: skip
 
 
 _NUMBER_SIGN = re.compile(r"\s*(?:n\s?[°º]\.?|№|#)\s*", re.IGNORECASE)  # a column of numbers of questions
@@ -333,35 +324,18 @@ def bears_on_claims(name: str) -> bool:
 HINTS: dict[str, frozenset[str]] = {
     "item": _set(
         "id item question example case task ticket sample prompt instance problem query uid uuid key"
-        " number no nr num frage aufgabe fall testfall cas caso codigo pregunta domanda pergunta vraag"
-        " vraagnummer casus identifiant numero pytania pytanie zadanie soru fraga sporgsmal sporsmal oppgave kysymys"
-        " tehtava otazka kerdes intrebare soal pertanyaan 题 编号 番号 問題 設問 样本 질문 문항 вопрос задание питання"
-        " سؤال שאלה प्रश्न hỏi ερώτηση คำถาม"
+        " number no nr num frage aufgabe fall testfall cas caso codigo pregunta identifiant numero"
     ),
     "condition": _set(
         "model system bot chatbot assistant variant version candidate llm configuration config setup agent"
         " engine provider arm prompt experiment pipeline modell sprachmodell variante modele systeme moteur modelo"
-        " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
-        " malli نموذج نظام מודל मॉडल μοντέλο แบบจำลอง"
+        " sistema"
     ),
     "score": _set(
         "score grade rating verdict result correct correcte hit right ok acceptable accepted pass passed success label"
         " quality mark points outcome correctness accuracy acc judgement judgment evaluation graded"
         " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
-        " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
-        " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
-        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
-        " resolved solved gelost resolu resuelto risolto resolvido opgelost"
-        " ratt poang riktig rigtig resultat oikein pisteet tulos"
-        " spravne hodnoceni helyes pontszam corect punctaj benar skor nilai صحيح نتيجة تقييم נכון ציון सही अंक đúng điểm"
-        " σωστό βαθμός ถูกต้อง คะแนน"
-    ),
-    # within which ids may begin again
-    "part": _set(
-        "chapter section page year exam paper unit lesson module course document doc passage book booklet volume"
-        " file video lecture sheet form language lang locale country kapitel abschnitt seite jahr prufung klausur"
-        " kurs lektion modul sprache cours chapitre lecon annee examen langue capitulo leccion curso ano idioma"
-        " capitolo lezione corso anno lingua 章 节 年 语言 言語"
+        " resultado acierto valoracion puntuacion nota resolved solved gelost resolu resuelto"
     ),
     # numbers beside a grade that are none
     "other": _set(
@@ -369,7 +343,7 @@ HINTS: dict[str, frozenset[str]] = {
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob size step turn age n total"
         " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
-        " options hash sha commit chapter fold urgency schwierigkeit difficulte dificultad difficolta 难度 難易度"
+        " options hash sha commit chapter fold urgency schwierigkeit difficulte dificultad"
     ),
     # measures of which a table has several for one answer
     "metric": _set(

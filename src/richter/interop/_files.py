@@ -11,7 +11,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -33,9 +32,9 @@ __all__ = [
     "Frame",
     "Source",
     "as_frame",
-    "guessed_encoding",
     "is_frame",
     "named_source",
+    "read_as_windows",
     "read_frame",
     "read_sheets",
     "source_name",
@@ -185,7 +184,7 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
     """Refuse an empty file, one of a kind that is not read, and one that only stands for a file."""
     if not head.strip():
         raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-    if path.suffix.lower() in _NOT_READ and b"<tr" not in head.lower():
+    if path.suffix.lower() in _NOT_READ:
         raise InputError(f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV.")
     if head.startswith(b"version https://git-lfs"):
         raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
@@ -348,58 +347,22 @@ def _times(what: bytes, attributes: bytes) -> int:
 def _sheet(book: Any, name: str) -> pl.DataFrame:
     """A sheet below its header."""
     top = book.load_sheet(name, header_row=None, n_rows=HEADER_ROWS).to_polars()
-    found = _heading([["" if c is None else str(c) for c in row] for row in top.iter_rows()])
-    sheet: pl.DataFrame = book.load_sheet(name, header_row=found.last).to_polars()
-    return _rename(sheet, found)
+    rows = [["" if c is None else str(c) for c in row] for row in top.iter_rows()]
+    at = _heading(rows)
+    sheet: pl.DataFrame = book.load_sheet(name, header_row=at).to_polars()
+    seen: Counter[str] = Counter()
+    for k, own in enumerate(rows[at] if rows and len(rows[at]) == sheet.width else ()):
+        if own and seen[own]:  # as the reader of CSV calls a name that stands twice
+            sheet = sheet.rename({sheet.columns[k]: f"{own}_duplicated_{seen[own] - 1}"})
+        seen[own] += 1
+    return sheet
 
 
-class Heading(NamedTuple):
-    """Where a table's header ends, its names where it takes several rows, and how many rows below name the index."""
-
-    last: int = 0
-    names: tuple[str, ...] = ()
-    index_rows: int = 0
-
-
-def _rename(frame: pl.DataFrame, heading: Heading) -> pl.DataFrame:
-    if len(heading.names) == frame.width:
-        frame.columns = list(heading.names)
-    return frame.slice(heading.index_rows)
-
-
-def _heading(rows: list[list[str]]) -> Heading:
-    """Where the header stands: the first row with two known names, or below a title the first full row.
-
-    Where names in it repeat, a row above or below tells them apart: conditions over their measures, each name over its
-    columns or once (merged cells), or measures over the conditions, as pandas writes them.
-    """
-    if not rows:
-        return Heading()
+def _heading(rows: list[list[str]]) -> int:
+    """Where the header stands: the first row with two known names, or below a title the first full row."""
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    last = _row_of_known_names(rows, filled)
-    if last is None and (storeys := _storeys(rows, filled)) is not None:
-        return storeys
-    last = _first_full_row(rows, filled) if last is None else last
-    names = [cell.strip() for cell in rows[last]]
-    given = [name for name in names if name]
-    beside = (last - 1, last + 1) if len(set(given)) < len(given) else (last + 1,) * _is_merged(rows, last)
-    headings = (_two_row_heading(rows, filled, last, k) for k in beside if 0 <= k < len(rows))
-    return next((heading for heading in headings if heading is not None), Heading(last))
-
-
-def _is_merged(rows: list[list[str]], last: int) -> bool:
-    """Whether names have blanks to their right, each with a word below it, as merged cells over their measures have."""
-    if last + 2 >= len(rows) or len(rows[last]) != len(rows[last + 1]):
-        return False
-    below = [own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True) if not name.strip()]
-    is_blank_below = any(name.strip() and not own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True))
-    return (
-        bool(below)
-        and all(below)
-        and is_blank_below
-        and _has_no_number(*rows[last + 1])
-        and not _has_no_number(*rows[last + 2])
-    )
+    known = _row_of_known_names(rows, filled)
+    return _first_full_row(rows, filled) if known is None else known
 
 
 def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
@@ -416,43 +379,9 @@ def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
 
 def _first_full_row(rows: list[list[str]], filled: list[int]) -> int:
     """The first row that fills most columns, or that above it where it holds numbers alone."""
-    full = max(filled)
+    full = max(filled, default=0)
     last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
     return max(last - 1, 0) if last and not any(map(_has_no_number, rows[last])) else last
-
-
-def _two_row_heading(rows: list[list[str]], filled: list[int], last: int, other: int) -> Heading | None:
-    """The heading of two rows, whose names are both rows' joined; None where these repeat, or `other` has no names."""
-    if filled[other] < 2 or len(rows[other]) != len(rows[last]) or not _has_no_number(*rows[other]):
-        return None
-    above, below = (rows[other], rows[last]) if other < last else (rows[last], rows[other])
-    names, end = _join_names(above, below), max(other, last)
-    if len(set(names)) < len([name for name in names if name]):
-        return None
-    has_index_row = end + 1 < len(rows) and filled[end + 1] == 1 and bool(rows[end + 1][0].strip())
-    if has_index_row:
-        names[0] = rows[end + 1][0].strip()
-    return Heading(end, tuple(names), int(has_index_row))
-
-
-def _storeys(rows: list[list[str]], filled: list[int]) -> Heading | None:
-    """Two rows of words above the first number, each with a blank where the other has a name: one header."""
-    for k, (above, below, first) in enumerate(zip(rows, rows[1:], rows[2:], strict=False)):
-        if filled[k] < 2 or filled[k + 1] < 2 or len(above) != len(below) or not _has_no_number(*above, *below):
-            continue
-        pairs = [(bool(a.strip()), bool(b.strip())) for a, b in zip(above, below, strict=True)]
-        if {(True, False), (False, True)} <= {*pairs} and (False, False) not in pairs and not _has_no_number(*first):
-            return Heading(k + 1, tuple(_join_names(above, below)))
-    return None
-
-
-def _join_names(above: list[str], below: list[str]) -> list[str]:
-    """Names of two rows, the upper one holding until the next."""
-    names, held = [], ""
-    for top, own in zip(above, below, strict=True):
-        held = top.strip() or held
-        names.append(" / ".join(part for part in (held, own.strip()) if part))
-    return names
 
 
 def _has_no_number(*cells: str) -> bool:
@@ -469,11 +398,10 @@ def _json(path: Path) -> pl.DataFrame:
         return frame
     lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
     if count > 1:
-        return _rows_frame(path, _below_heads([flat_rows(line) for line in lines]))
+        return _rows_frame(path, [row for line in lines for row in flat_rows(line)])
     document = _rows_by_end(next(lines) if count else decode(open_bytes(path)))
-    if (page := _notebook_page(document)) is not None:
-        table = _page_table(page)
-        return _read_separated(path, table[:HEAD_SIZE], text=True, source=table)
+    if isinstance(document, dict) and document.keys() >= {"cells", "nbformat"}:
+        raise InputError(f"{path} is a notebook, not a table.", remedy="Save the table in it as CSV.")
     return _rows_frame(path, _document_rows(document))
 
 
@@ -519,7 +447,7 @@ def _document_rows(document: Any) -> list[dict[str, Any]]:
         return flat_rows(document)
     document = _without_single_lists(document)
     are_alike = are_records(document)
-    return _below_heads([flat_rows(row, record=are_alike) for row in document])
+    return [row for record in document for row in flat_rows(record, record=are_alike)]
 
 
 def _without_single_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -563,20 +491,6 @@ _ENDED = re.compile(r"(resolved|success\w*|solved|passed|correct)_?(ids|tasks|in
 _ASKED = re.compile(r"(submitted|failed|unsolved|incorrect|wrong)_?(ids|tasks|instances|cases|items)?$", re.IGNORECASE)
 
 
-def _below_heads(records: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of all records; a first one that is unlike all others is a head, whose values hold for each of them."""
-    rows = list(itertools.chain.from_iterable(records))
-    if len(records) < 3 or len(records[0]) != 1 or not _is_head(rows[0], rows[1:]):
-        return rows
-    return [{**{k: v for k, v in rows[0].items() if k not in row}, **row} for row in rows[1:]]
-
-
-def _is_head(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> bool:
-    """Whether a row shares at most a third of its names with all others."""
-    names = set(itertools.chain.from_iterable(others))
-    return len(first.keys() & names) <= len(first) // 3
-
-
 def _whole(line: bytes) -> bool:
     try:
         decode(line, dict[str, msgspec.Raw])
@@ -592,35 +506,20 @@ def _keys(line: bytes | None) -> Iterable[str]:
         return ()
 
 
-def _notebook_page(document: Any) -> bytes | None:
-    """What the cells of a notebook show, as one page; None for any other document, or one that shows no table."""
-    if not isinstance(document, dict) or not document.keys() >= {"cells", "nbformat"}:
-        return None
-    outputs = [o for cell in document["cells"] if isinstance(cell, dict) for o in cell.get("outputs", ())]
-    shown = [o["data"].get("text/html", "") for o in outputs if isinstance(o, dict) and isinstance(o.get("data"), dict)]
-    page = "".join("".join(part) for part in shown if isinstance(part, str | list))
-    return page.encode() if "<tr" in page else None
-
-
-def _read_separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | None = None) -> pl.DataFrame:
-    source, head = _as_csv(path, head, path if source is None else source)
+def _read_separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
+    source, head = _as_csv(path, head)
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: _COMMENT.match(line) or not line.strip(), lines))
     top = lines[skip : skip + HEADER_ROWS]
     cells = [next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)]
-    heading = _heading(cells)
-    skip += heading.last
+    skip += _heading(cells)
     if any(map(_RULE.fullmatch, lines[skip + 1 : skip + 2])):
         raise InputError(f"{path} is a table drawn with lines, which is not read.", remedy="Save it as CSV.")
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, COLUMNS_LIMIT + 1, 1)
-    if _has_unnamed_column(lines[skip : skip + 20], separator):
-        whole = path.read_bytes() if isinstance(source, Path) else source
-        body = whole.decode("utf-8-sig").splitlines(keepends=True)[skip:]
-        source, skip = f'""{separator}{"".join(body)}'.encode(), 0
     try:
-        return _rename(_read_csv(source, separator, skip, text=text), heading)
+        return _read_csv(source, separator, skip, text=text)
     except pl.exceptions.PolarsError as error:
         fault = _uneven(source, separator, skip)
         if fault is None:
@@ -630,25 +529,17 @@ def _read_separated(path: Path, head: bytes, *, text: bool, source: Path | bytes
         ) from error
 
 
-def _as_csv(path: Path, head: bytes, source: Path | bytes) -> tuple[Path | bytes, bytes]:
+def _as_csv(path: Path, head: bytes) -> tuple[Path | bytes, bytes]:
     """The source as CSV in UTF-8, and its head: the file itself where it is that already."""
-    encoding = _encoding(path, head) if isinstance(source, Path) else "utf-8"
+    source: Path | bytes = path
+    encoding = _encoding(path, head)
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
         head = source[:HEAD_SIZE]
     if b"\r" in head and b"\n" not in head:  # as Macs ended lines, and a spreadsheet there still may
         source = (path.read_bytes() if isinstance(source, Path) else source).replace(b"\r", b"\n")
         head = source[:HEAD_SIZE]
-    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<html" in head.lower()):
-        source = _page_table(path.read_bytes() if isinstance(source, Path) else source)
-        head = source[:HEAD_SIZE]
     return source, head
-
-
-def _has_unnamed_column(lines: list[str], separator: str) -> bool:
-    """Whether each row has one cell more than the header: R names its rows, and no column of their names."""
-    sizes = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
-    return len(sizes) > 2 and {*sizes[1:]} == {sizes[0] + 1}
 
 
 def _read_csv(source: Path | bytes, separator: str, skip: int, *, text: bool) -> pl.DataFrame:
@@ -666,48 +557,6 @@ _COMMENT = re.compile(r"#(?!\s*[,;\t|])|sep=")
 _RULE = re.compile(r"[ |+:-]*--[ |+:-]*")  # below the header of a table in Markdown, or as psql prints it
 
 
-class _Page(HTMLParser):
-    """The tables of a page as rows of cells, each cell the pieces of its text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tables: list[list[list[list[str]]]] = [[]]
-        self.cell: list[str] | None = None  # the one that text goes to
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("table", "tr", "td", "th"):
-            self.cell = None
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th") and self.tables[-1]:
-            self.cell = []
-            self.tables[-1][-1].append(self.cell)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table"):
-            self.cell = None
-
-    def handle_data(self, data: str) -> None:
-        if self.cell is not None:
-            self.cell.append(data)
-
-
-def _page_table(source: bytes) -> bytes:
-    """The largest table of a web page as CSV: so old systems export sheets, some of them as `.xls`."""
-    page = _Page()
-    with contextlib.suppress(AssertionError):  # of a declaration that is none: what came before it counts
-        page.feed(source.decode("utf-8-sig", "replace"))
-    rows = [[" ".join("".join(cell).split()) for cell in row] for row in max(page.tables, key=len)]
-    if not any(rows):
-        raise Unreadable("a web page without a table")
-    width = max(map(len, rows))
-    out = io.StringIO()
-    csv.writer(out).writerows([*row, *[""] * (width - len(row))] for row in rows)
-    return out.getvalue().encode()
-
-
 def _encoding(path: Path, head: bytes) -> str:
     if head[:2] in _UTF_16_MARKS:
         return "utf-16"
@@ -719,48 +568,16 @@ def _encoding(path: Path, head: bytes) -> str:
             while decoder.read(1 << 24):
                 pass
         except UnicodeDecodeError:
-            return _code_page(path.read_bytes())
+            return "cp1252"
     return "utf-8"
 
 
-# pages of two bytes a letter, or of another alphabet, with the letters that tell them
-_PAGES = {
-    "cp932": "[\u3040-\u30ff\uff66-\uff9f\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u2460-\u25ff\u00d7]",
-    "cp949": "[\uac00-\ud7a3\u3000-\u303f\u2460-\u25ff]",
-    "gb18030": "[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u2460-\u25ff]",
-    "cp1251": "[\u0400-\u04ff]",
-}
-
-
-MIN_RUNS = 10  # of letters above ASCII that may tell another alphabet
-
-
-def guessed_encoding(path: Path) -> str:
-    """The encoding that was taken for a file by its letters; empty where it is UTF-8, UTF-16 or Windows-1252."""
+def read_as_windows(path: Path) -> bool:
+    """Whether a text is none of UTF-8 and UTF-16, so that it was read as Windows' own code page."""
     with path.open("rb") as file:
         head = file.read(HEAD_SIZE)
-    if head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE or head[:2] in _UTF_16_MARKS:
-        return ""
-    encoding = _encoding(path, head)
-    return encoding if encoding in _PAGES else ""
-
-
-def _code_page(text: bytes) -> str:
-    """The encoding of a text that is not UTF-8: Windows' own, unless most letters above ASCII stand side by side."""
-    runs = re.findall(rb"[\x80-\xff]+", text)
-    if len(runs) < MIN_RUNS or sum(len(run) == 1 for run in runs) > len(runs) // 2:
-        return "cp1252"
-    beside_ascii = len(re.findall(rb"(?:[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z])", text))
-    for page, letters in _PAGES.items():
-        if page == "cp1251" and beside_ascii > len(runs) // 3:  # Western letters stand within words
-            continue
-        try:
-            high = re.findall(r"[^\x00-\x7f]", text.decode(page))
-        except UnicodeDecodeError:
-            continue
-        if sum(bool(re.match(letters, letter)) for letter in high) > 0.9 * len(high):
-            return page
-    return "cp1252"
+    packed = head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE
+    return not packed and not _is_utf_16(head) and _encoding(path, head) == "cp1252"
 
 
 def _separator(lines: list[str]) -> str:

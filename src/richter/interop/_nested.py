@@ -22,7 +22,7 @@ _LOOK = 20  # entries that are looked at
 _MANY = 6  # plain values that are a list with names, not a record
 _NAMES = ("name", "key", *MEASURE_NAMES)
 _VALUES = ("value", "score", "result", "rating", "label", "grade", "string_value")
-_POINTS = re.compile(r"\d+([.,]\d+)?\s*(%|/\s*\d+)")  # 85%, 4/5
+_POINTS = re.compile(r"\d+([.,]\d+)?\s*%")  # 85%
 _OWN = {"item", "prompt", "text", "reference", "score", "severity", "error", "rater", "group", "domain", "tier"}
 
 

@@ -43,7 +43,6 @@ _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 _PAGE = "a web page (HTML)"
-PAGE_LIMIT = 1 << 25  # bytes of a page that are looked at
 _NO_DATA = {
     b"<!doctype html": _PAGE, b"<html": _PAGE, b"\x89png": "an image (PNG)",
     b"\xff\xd8\xff": "an image (JPEG)", b"gif8": "an image (GIF)", b"%pdf": "a PDF document", b"<svg": "an image (SVG)",
@@ -201,16 +200,14 @@ def json_lines(path: Path) -> Iterator[bytes | None]:
 
 def refuse_unsafe(path: Path, head: bytes) -> None:
     """Raise for what holds no data, and for what only unpickling could read, which would run whatever it says."""
-    kind = next(
-        (what for start, what in _NO_DATA.items() if head.lower().lstrip(b"\xef\xbb\xbf \r\n\t").startswith(start)),
-        None,
-    )
-    page = kind == _PAGE
-    if kind is not None and not (page and shows_table(path)):
+    text = head.lower().lstrip(b"\xef\xbb\xbf \r\n\t")
+    kind = next((what for start, what in _NO_DATA.items() if text.startswith(start)), None)
+    kind = _PAGE if kind is None and text.startswith(b"<") and b"<tr" in text else kind
+    if kind is not None:
         raise InputError(
             f"{path} is {kind}, not a table or a log.",
-            remedy="Download it again: a log-in or error page may have been saved."
-            if page
+            remedy="Save the table in it as CSV; of a log-in or error page, download the file again."
+            if kind == _PAGE
             else "Give the table itself.",
         )
     if head.startswith(_PACKED):
@@ -220,12 +217,6 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
             f"{path} is a pickle or an array file. Reading one can run any program, so Richter never does.",
             remedy="Save the table as Parquet, CSV or JSONL instead.",
         )
-
-
-def shows_table(path: Path) -> bool:
-    """Whether a page shows a table, which may stand far below its styles."""
-    with path.open("rb") as file:
-        return b"<tr" in file.read(PAGE_LIMIT).lower()
 
 
 def stem_in(folder: Path, path: Path) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import hinted_fields
+from richter.interop import MEASURE_NAMES, hinted_fields, leaf_name
 from richter.records import Note, counted, printable
 from richter.tables._dates import dates_of
 from richter.tables._shapes import ORDER
@@ -219,6 +219,11 @@ def _repeated_error(
         )
     few = [c for c in _telling_columns(frame, place) if 1 < frame[c].n_unique() <= MAX_APART]
     apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
+    if apart and leaf_name(apart[0]) in MEASURE_NAMES:
+        return InputError(
+            f"{what}: each answer has {len(own)} rows, one for each measure in {brief(apart[0])}.",
+            remedy="Give the rows of one measure, or a column for each.",
+        )
     if apart:
         shown = ", ".join(brief(str(v)) for v in frame[apart[0]].unique(maintain_order=True)[:4])
         return InputError(
@@ -255,7 +260,7 @@ def _telling_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]
 def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) -> int:
     """How many rows every item has under every condition, where they can be repeated draws and nothing else; else 0.
 
-    They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
+    They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many values
     tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
     """
     if "value" not in rows.columns or _describe_dates(frame, rows):
@@ -264,11 +269,12 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     count = int(each["len"][0])
     if each["len"].n_unique() > 1 or (each["values"] > 1).sum() <= len(each) // 10:
         return 0
+    keys = [rows["item"], rows["condition"]]
     is_block = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
     if not ("condition" in place or (is_block and count > 2)) or rows["item"].n_unique() < 2:
         return 0
-    words = [c for c in _telling_columns(frame, place) if frame[c].dtype == pl.String and frame[c].n_unique() == count]
-    apart = any(pl.DataFrame([rows["item"], rows["condition"], frame[c]]).n_unique() == len(rows) for c in words)
+    told = [c for c in _telling_columns(frame, place) if frame[c].n_unique() == count]
+    apart = any(pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows) for c in told)
     return 0 if apart else count
 
 
@@ -276,8 +282,7 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
 PLAIN_WORDS = frozenset(
     word_list(
         "true false t f yes no pass fail passed failed correct incorrect right wrong success failure ✓ ✗ ✔ ✘ ✅ ❌ ○ ×"
-        " richtig falsch korrekt ja nein vrai faux oui non réussi échoué correcto incorrecto acierto fallo sí 正解"
-        " 不正解"
+        " richtig falsch korrekt ja nein vrai faux oui non réussi échoué correcto incorrecto acierto fallo sí"
     )
 )
 MAX_UNKNOWN, MAX_UNKNOWN_SHARE = 5, 0.2  # words among grades that are proposed as no grade

@@ -287,7 +287,7 @@ def _note_costs(place: Mapping[str, str], notes: list[str]) -> None:
 
 def _may_grade(column: str) -> bool:
     """Whether a name may be that of a grade."""
-    hints = hinted_fields(column) - {"item", "condition", "part"}
+    hints = hinted_fields(column) - {"item", "condition"}
     return "\0" not in column and ("score" in known_fields([column]) or hints in GRADE_HINTS)
 
 

@@ -15,7 +15,7 @@ _WEEK = re.compile(r"(20\d\d)[-_. ]?W(0[1-9]|[1-4]\d|5[0-3])", re.IGNORECASE)
 _MONTH = re.compile(r"(20\d\d)[-_.](0[1-9]|1[0-2])(?!\d)")
 _DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(20\d\d)")
 _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
-          "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
+          "created_at", "run_date", "fecha", "semana", "jour", "semaine"}  # fmt: skip
 
 
 def date_in(text: str) -> str:

@@ -34,13 +34,11 @@ from richter.tables._roled_table import (
 )
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
-from richter.tables._shapes import CONDITION, LAYOUT, ORDER, VALUE, LongForm, long_form
+from richter.tables._shapes import CONDITION, LAYOUT, ORDER, VALUE, LongForm, long_form, refuse_joined_names
 from richter.tables._tables import ReadOptions
 from richter.tables._wide_table import MADE_NAMES, as_floats, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
     ANY,
-    DATED,
-    DATES,
     MISSING,
     TOTALS,
     USUAL_ENDS,
@@ -445,6 +443,8 @@ def _inferred_wide(
         return same, "text"
     if len(graded) > 1 and ("item" in place or frame.height > len(graded)):
         _refuse_measures(frame, graded, what, named=named)
+        refuse_joined_names(graded, what)
+        _refuse_turned(frame, graded, what)
         return _without_made(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
     if {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
@@ -470,6 +470,15 @@ def _refuse_measures(frame: pl.DataFrame, graded: list[str], what: str, *, named
         f"{what}: {listing(graded)} are measures of one answer, and {why}",
         remedy=f"Name the one that counts: {best}, or {settle}",
     )
+
+
+def _refuse_turned(frame: pl.DataFrame, graded: list[str], what: str) -> None:
+    """Refuse a table with more columns of grades than rows: each column is a question, it seems."""
+    if frame.height < len(graded):
+        raise InputError(
+            f"{what} has {counted(frame.height, 'row')} and {len(graded)} columns of grades: is each a question?",
+            remedy="Turn the table, so that each row is a question; if each column is a model: --wide all",
+        )
 
 
 def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
@@ -512,8 +521,6 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """
     held = _words_held(frame, place)
     few = list(held)
-    if any(DATES.fullmatch(word) for c in few for word in held[c]):
-        return DATED
     best = max(
         few,
         key=lambda c: (
@@ -537,7 +544,7 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _words_held(frame: pl.DataFrame, place: Mapping[str, str]) -> dict[str, set[str]]:
     """The words in each free column that holds few and short ones."""
     texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
-    texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
+    texts = [c for c in texts if "condition" not in hinted_fields(c)] or texts
     texts = [c for c in texts if not _holds_numbers_only(frame[c])]  # ranks and counts are no words
     held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
     most = min(_WORDS, frame.height // 2)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import distinct_stems, guessed_encoding, read_frame, read_sheets, tool_table
+from richter.interop import distinct_stems, read_as_windows, read_frame, read_sheets, tool_table
 from richter.records import Note, counted, of_kind, printable, tell_apart
 from richter.tables._build_part import build_part
 from richter.tables._kept_facts import FACTS_COLUMN, restore_facts, split_facts
@@ -19,7 +19,7 @@ from richter.tables._reading import table_steps, with_step
 from richter.tables._roled_table import known_table
 from richter.tables._tables import KEY, ReadOptions
 from richter.tables._wide_table import known_wide
-from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
+from richter.tables._words import SPREADS, TOTAL_CELL, TOTALS, brief, number_of, text_of
 
 Key = TypeVar("Key")
 OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
@@ -193,9 +193,8 @@ def read_file(path: Path, options: ReadOptions, *, named: bool, stem: str) -> li
         return _read_workbook(path, sheets, options)
     part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=stem, named=named)
     name = printable(path.name, limit=60)
-    if encoding := guessed_encoding(path):
-        part.reading = with_step(part.reading, encoding, f"encoding {encoding}, by its letters", options)
-        part.notes.append(Note(f"{name} is read as {encoding}, by its letters", "encoding"))
+    if read_as_windows(path):
+        part.notes.append(Note(f"{name} is not UTF-8: it is read as Windows-1252", "encoding"))
     with path.open("rb") as file:
         if path.suffix.lower() in (".json", ".jsonl") and file.read(64).lstrip(BLANK)[:1] not in (b"{", b"["):
             part.notes.append(f"{name} is not JSON as its name says; it was read as CSV")
@@ -248,12 +247,6 @@ FOOT_ROWS = 5
 MAX_WORDS = 50  # different cells of a column of grades
 MAX_COLUMNS = 20_000  # each takes about a millisecond to read
 MAX_TOTAL_SHARE = 5  # one row in so many may be a total between blocks
-# the same as TOTALS as a whole cell, in the syntax of polars
-TOTAL_CELL = (
-    r"(?i)^((grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|media"
-    r"|promedio|średnia|suma|ortalama|toplam|gemiddelde|totaal|итого|среднее|σ|∑|合計|合计|平均|总计)"
-    r"|(sub|sous|zwischen|teil|sotto)[- ]?(total\w*|summe|totaal)\b.*|小计.*|小計.*)$"
-)
 
 
 def unnest(frame: pl.DataFrame) -> pl.DataFrame:

@@ -362,7 +362,8 @@ def _decided_columns(table: RoledTable) -> tuple[dict[str, str], list[str]]:
     made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
     if "answer-lists" in table.steps:
         made.append("draw")
-    return {f: place[f] for f in fields if f not in made}, [*table.steps, *_made_steps(table, made)]
+    steps = list(table.steps) if table.steps or table.wide else [f"made-{f}" for f in made]
+    return {f: place[f] for f in fields if f not in made}, steps
 
 
 def with_ranks(reading: Reading, ranks: tuple[float, float] | None) -> Reading:
@@ -373,13 +374,6 @@ def with_ranks(reading: Reading, ranks: tuple[float, float] | None) -> Reading:
     roles = (*(r for r in reading.roles if r.field != "better"), role)
     options = dataclasses.replace(reading.options, better="lower", scale=ranks)
     return dataclasses.replace(reading, roles=roles, options=options)
-
-
-def _made_steps(table: RoledTable, made: Sequence[str]) -> list[str]:
-    """The steps of layout for columns that the file does not have: joined names, or one measure of several."""
-    joined = [f"joined-{f}" for f in made if table.place[f] == "both\0"]
-    others = [f for f in made if table.place[f] != "both\0"] if not table.steps and not table.wide else []
-    return [*joined, *(f"made-{f}" for f in others)]
 
 
 def _grade_role(grades: Mapping[str, float | None]) -> list[Role]:
@@ -412,7 +406,7 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:
         shown = ", ".join(brief(value) for value in values)
-    if field == "condition" and column in (dates_of(frame) or ()):
+    if field == "condition" and (dated := dates_of(frame)) is not None and column == dated[0]:
         shown += f"; to follow one model over time: richter watch FILE --date {shlex.quote(column)}"
     return Role(field=field, shown=f'column "{brief(column)}" ({shown})', is_known=is_known)
 

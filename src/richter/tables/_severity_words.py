@@ -21,7 +21,7 @@ SEVERITIES = {
 }  # fmt: skip
 FIRST = "first\0"  # the row that names an answer first
 CHECKS = ("hotw-test", "hotw")
-_NAMES = {"severity", "harm", "damage", "gravity", "schwere", "schweregrad", "gravite", "gravedad", "gravita"}
+_NAMES = {"severity", "harm", "damage", "gravity", "schwere", "schweregrad", "gravite", "gravedad"}
 
 
 def worded(

@@ -1,28 +1,24 @@
 """Tables as people lay them out, brought to one row an answer by what the cells and names have in common.
 
-Each rule looks at the form alone: lines that part a sheet, cells that were merged, lists in cells, two models side by
-side with a winner, columns whose names are two things joined, items as columns. Columns that a rule makes end in a zero
-byte, so that no column of a file has their name.
+Each rule looks at the form alone: two models side by side with a winner, columns of several raters. Columns that a rule
+makes end in a zero byte, so that no column of a file has their name.
 """
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
+from richter.errors import InputError
 from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, plain_name, rater_of
-from richter.records import Note, printable
+from richter.records import Note
 from richter.tables._tables import RATERS_APART
 from richter.tables._words import (
-    SPREADS,
-    TOTALS,
     brief,
     holds_any,
     holds_grades,
-    listed,
     map_option,
     number_of,
     text_of,
@@ -30,7 +26,7 @@ from richter.tables._words import (
 )
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
-ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
+ITEM, CONDITION, DRAW, VALUE = "item\0", "condition\0", "draw\0", "value\0"
 FIRST = "shown first\0"
 _PART = re.compile(r"[\s_./:|#–—-]+")
 _SPACED = re.compile(r"\s+[-–—|/:]\s+|[:|]\s+")
@@ -42,7 +38,6 @@ _SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", 
 _WON = ("winner", "won", "preference", "preferred", "vote", "choice", "better", "result", "verdict", "label",
         "judgment", "judgement")  # fmt: skip
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
-_NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
 LAYOUT = "layout"  # the kind of a note that tells a step
 Made = dict[str, str]
 
@@ -75,65 +70,6 @@ def _step(text: str) -> Note:
 
 def _blank(column: pl.Series) -> pl.Series:
     return column.is_null() if column.dtype != pl.String else column.str.strip_chars().fill_null("") == ""
-
-
-def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Lines with one filled cell that part the rows below them: their text becomes a column."""
-    if frame.width < 2 or frame.height < 4:
-        return frame, {}
-    first = frame.columns[0]
-    alone = frame.select(pl.all_horizontal(_blank(frame[c]) for c in frame.columns[1:])).to_series() & ~_blank(
-        frame[first]
-    )
-    if not alone[0] or alone.sum() < 2 or alone.sum() > 0.4 * len(alone) or alone[-1]:
-        return frame, {}
-    named = pl.select(pl.when(alone).then(text_of(frame[first]))).to_series().forward_fill().alias(SECTION)
-    frame = frame.with_columns(named).filter(~alone)
-    shown = brief(frame[SECTION][0])
-    notes.append(_step(f"{int(alone.sum())} lines between the rows name what is below them, as {shown!r}"))
-    return frame, {}
-
-
-def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Names that stand only in the first row of their block, as merged cells are saved: they hold until the next."""
-    if frame.height < 4:
-        return frame, {}
-    for c in frame.columns:
-        empty = _blank(frame[c])
-        if not _names_blocks(frame, c, empty):
-            continue
-        filled = pl.select(pl.when(empty).then(None).otherwise(frame[c])).to_series().forward_fill()
-        frame = frame.with_columns(filled.alias(c))
-        notes.append(_step(f"empty cells of {brief(c)} are taken as the one above them, as in merged cells"))
-    return frame, {}
-
-
-def _names_blocks(frame: pl.DataFrame, column: str, empty: pl.Series) -> bool:
-    """Whether the filled cells of a column name, or number, blocks of rows that begin with them."""
-    if empty[0] or not 0.3 * len(empty) <= empty.sum() < len(empty):
-        return False
-    starts = (~empty).arg_true()
-    sizes = {*starts.diff().drop_nulls(), frame.height - starts[-1]}
-    numbers = text_of(frame[column]).filter(~empty).cast(pl.Int64, strict=False)
-    are_even = len(sizes) == 1
-    is_numbered = are_even and len(numbers) > 5 and bool((numbers.diff().drop_nulls() == 1).all())
-    is_broken = frame[column].dtype.is_float() and not _whole(frame[column])
-    if is_broken or not (_names_rows(frame, column) or (is_numbered and not numbers.null_count())):
-        return False
-    is_named = bool((known_fields([column]) | hinted_fields(column)) & {"item", "condition"})
-    return len(starts) > 1 and (are_even or is_named) and frame[column].drop_nulls().n_unique() >= len(starts)
-
-
-def _names_rows(frame: pl.DataFrame, column: str) -> bool:
-    """Whether a column may name the rows: an empty grade, answer or time is no one's above it, but missing."""
-    known, hints = known_fields([column]), hinted_fields(column)
-    if known or hints & {"score", "metric"}:
-        return bool(known & _NAMING)
-    return bool(hints & {"item", "condition"}) or not (hints & {"other"} or holds_grades(frame[column]))
-
-
-def _whole(column: pl.Series) -> bool:
-    return bool((column.drop_nulls() == column.drop_nulls().round()).all())
 
 
 class Sides(NamedTuple):
@@ -273,7 +209,8 @@ def _raters_as_draws(
     """A row for each rater's grade; columns of severities stay, as the tables of ratings have them."""
     if all(re.fullmatch(r"judge_\d+", c) for c in own) and not _binary(frame, own) and "text" in known_fields(rest):
         return frame, {}
-    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, own))
+    if len({frame[c].dtype == pl.String for c in own}) > 1:
+        frame = frame.with_columns(pl.col(own).cast(pl.String))
     parts = [frame.select(*rest, pl.lit(k).alias(DRAW), pl.col(c).alias(VALUE)) for k, c in enumerate(own)]
     settle = f"{wide_option(own)} compares them"
     if "condition" in known_fields(rest):
@@ -353,12 +290,9 @@ class Grid(NamedTuple):
     twos: list[str]
     column: Mapping[tuple[str, str], str]
 
-    def turned(self) -> "Grid":
-        return Grid(self.twos, self.ones, {(b, a): name for (a, b), name in self.column.items()})
-
 
 def factors(names: Sequence[str]) -> list[Grid]:
-    """The ways in which every one of these names is a pair of two lists, more and longer second parts first.
+    """The ways in which every one of these names is a pair of two lists.
 
     The first list may hold a single name if that is the name of a score.
     """
@@ -373,7 +307,7 @@ def factors(names: Sequence[str]) -> list[Grid]:
         several = len(own) > 1 or (len(twos) > 1 and _scored(ones))
         if several and len({*column.values()}) == len(column) >= len(names):
             found.append(Grid(ones, twos, column))
-    return sorted(found, key=lambda grid: (len(grid.twos), _parted(grid), sum(map(len, grid.twos))), reverse=True)
+    return found
 
 
 def _pairs_of_names(names: Sequence[str]) -> tuple[dict[tuple[str, str], str], dict[str, list[str]]]:
@@ -387,85 +321,20 @@ def _pairs_of_names(names: Sequence[str]) -> tuple[dict[tuple[str, str], str], d
     return pairs, lefts
 
 
-def _parted(grid: Grid) -> int:
-    """How surely the names are cut where they should be: at a bar or slash, a dot, an underscore or space, a hyphen.
-
-    Of `was it right_zero-shot` the lone underscore is surer than the space, and so is a cut beside a known score.
-    """
-    cuts = {name.removeprefix(a).removesuffix(b) for (a, b), name in grid.column.items()}
-    cut = cuts.pop() if len(cuts) == 1 else "|"
-    if cut not in ("_", " ", "-", "."):
-        return 4
-    if cut in "-.":
-        return 3 * (cut == ".")
-    alone = cut == "_" and all(name.count("_") == 1 for name in grid.column.values())
-    scored = any(len(side) == 1 and "score" in known_fields(side) for side in (grid.ones, grid.twos))
-    shared = any(len(side) > 1 == len({name.split(cut)[at] for name in side}) and cut in side[0]
-                 for side, at in ((grid.ones, -1), (grid.twos, 0)))  # fmt: skip
-    return 1 + (alone or (scored and not shared))
-
-
 def _scored(names: Sequence[str]) -> bool:
     """Whether one of these is a name of a score."""
     return any("score" in known_fields([n]) or hinted_fields(n) & {"score"} for n in names)
 
 
-def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Columns for each condition and measure, condition and draw, or item and condition (a survey)."""
-    names = [c for c in frame.columns if c.strip() and "\0" not in c]
-    grids = [found for chosen in _families(frame, names) for found in factors(chosen)]
-    for grid in (way for both in grids for way in (both, both.turned())):
-        found = _measures_or_draws(frame, grid, notes)
-        if found is not None:
-            return found
-    return (frame, {}) if known_fields(names) & {"item", "score"} else _first_survey(frame, grids, notes)
-
-
-def _first_survey(frame: pl.DataFrame, grids: Sequence[Grid], notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table as a survey by the first grid that is one; there are at least as many items as conditions."""
-    for grid in grids:
-        items = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
-        if _is_survey(frame, items):
-            return _survey(frame, items.ones, items.twos, items.column, notes)
-    return frame, {}
-
-
-def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tuple[pl.DataFrame, Made] | None:
-    """The table by condition and measure, or by condition and draw, as the names of its columns tell; else None."""
-    ones, twos, column = grid
-    if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()) or _is_object(frame, twos):
-        return None
-    keep = [c for c in frame.columns if c not in column.values()]
-    if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
-        return _columns_of_each(frame, grid, keep, notes)
-    if len(twos) < 2 or not all(map(_is_draw, twos)) or all(map(_is_draw, ones)):
-        return None
-    if any(rater_of(b).word for b in twos):
-        shown = ", ".join(printable(b, limit=30) for b in twos)
-        notes.append(Note(f"{shown} rate the same answers: an answer's score is the mean of theirs", RATERS_APART))
-    return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
-
-
-def _columns_of_each(frame: pl.DataFrame, grid: Grid, keep: list[str], notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table by condition, or by draw, of which each has columns of its own for several measures."""
-    ones, twos, column = grid
-    are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
-    own = ", ".join(brief(column[one, two]) for one in ones[:2] for two in twos if _scored([two]))
-    notes.append(_step(f"each {'epoch' if are_draws else 'model'} has columns of its own, as {own}"))
-    return _measured(frame, keep, ones, twos, column), {"draw" if are_draws else "condition": CONDITION}
-
-
-def _is_object(frame: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Whether the one name is that of an object (`results`) whose fields are not all grades: they are no conditions."""
-    inside = [c for c in frame.columns if len(names) == 1 and c.startswith(f"{names[0]}.")]
-    return not all(holds_grades(frame[c]) for c in inside)
-
-
-def _is_survey(frame: pl.DataFrame, grid: Grid) -> bool:
-    """Whether columns are the grades of items under conditions."""
-    if len(grid.ones) < 3 or len(grid.twos) < 2 or not all(map(holds_grades, frame[[*grid.column.values()]])):
-        return False
-    return not any("other" in hinted_fields(a) for a in grid.ones if len(a.split()) < 4)
+def refuse_joined_names(columns: list[str], what: str) -> None:
+    """Refuse columns of grades of which each is a model's in one run, by one rater or by one measure."""
+    for grid in factors(columns):
+        sides = (grid.ones, grid.twos)
+        if all(len(side) > 1 for side in sides) and any(_scored(side) or all(map(_is_draw, side)) for side in sides):
+            raise InputError(
+                f"{what}: columns such as {brief(columns[0])} name a model and what of it they hold.",
+                remedy="Write one row per answer (item, model, run, score), or name the models' columns: --wide A,B",
+            )
 
 
 def _is_draw(name: str) -> bool:
@@ -474,151 +343,4 @@ def _is_draw(name: str) -> bool:
     return bool(rater or _DRAWN.fullmatch(name))
 
 
-def _families(frame: pl.DataFrame, names: list[str]) -> list[list[str]]:
-    """The sets of columns that may be pairs: those that share a part of their names, and the graded among them."""
-    shared = _names_with_shared_parts(names)
-    graded = [n for n in shared if holds_grades(frame[n])]
-    lone = [n for n in graded if not known_fields([n])]
-    known = [n for n in shared if n in graded or any({*known_fields([b]), *known_fields([a])} for a, b in _splits(n))]
-    return [own for own in (shared, known, graded, lone) if len(own) > 1]
-
-
-def _names_with_shared_parts(names: Sequence[str]) -> list[str]:
-    """The names of which some part, as they can be split, is a part of another name too."""
-    parts = {name: {part for pair in _splits(name) for part in pair} for name in names}
-    counts = Counter(itertools.chain.from_iterable(parts.values()))
-    return [name for name in names if any(counts[part] > 1 for part in parts[name])]
-
-
-def _measured(
-    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str]
-) -> pl.DataFrame:
-    names = {b: b if b not in keep else f"{b}\0" for b in twos}
-    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
-    parts = [
-        frame.select(*keep, pl.lit(a).alias(CONDITION), *(pl.col(column[a, b]).alias(names[b]) for b in twos))
-        for a in ones
-    ]
-    return pl.concat(parts, how="vertical_relaxed")
-
-
-def _melted(
-    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str]
-) -> pl.DataFrame:
-    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
-    return pl.concat(
-        [
-            frame.select(*keep, pl.lit(a).alias(CONDITION), pl.lit(d).alias(DRAW), pl.col(column[a, b]).alias(VALUE))
-            for a in ones
-            for d, b in enumerate(twos)
-        ],
-        how="vertical_relaxed",
-    )
-
-
-def _mixed(frame: pl.DataFrame, columns: list[str]) -> list[str]:
-    """All of the columns if some are text and some are not."""
-    texts = {frame[c].dtype == pl.String for c in columns}
-    return columns if len(texts) > 1 else []
-
-
-def _survey(
-    frame: pl.DataFrame,
-    items: list[str],
-    conditions: list[str],
-    column: Mapping[tuple[str, str], str],
-    notes: list[str],
-) -> tuple[pl.DataFrame, Made]:
-    """A row a person, a column for each item and condition: people are draws."""
-    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
-    place = pl.int_range(pl.len(), dtype=pl.Int64).alias(DRAW)
-    parts = [
-        frame.select(pl.lit(i).alias(ITEM), pl.lit(c).alias(CONDITION), place, pl.col(column[i, c]).alias(VALUE))
-        for c in conditions
-        for i in items
-    ]
-    notes.append(
-        _step(
-            f"each column is one of {len(items)} items under one of {len(conditions)} conditions, each row one person's"
-        )
-    )
-    made = {"item": ITEM, "condition": CONDITION, "score": VALUE, "draw": DRAW}
-    return pl.concat(parts, how="vertical_relaxed"), made
-
-
-# ------------------------------------------------------------------ lists in cells, items as columns
-
-
-def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Cells that hold a list of grades: a row for each, its draws, with the other lists of the same length."""
-    lists = {c: found for c in frame.columns if (found := listed(frame[c])) is not None}
-    if any(kind == pl.Boolean or "score" in known_fields([c]) for c, kind in frame.schema.items() if c not in lists):
-        return frame, {}  # graded as a whole
-    graded = _graded_lists(frame, lists)
-    if not graded:
-        return frame, {}
-    sizes = [len(cell) for cell in lists[graded[0]]]
-    own = [c for c, cells in lists.items() if [len(cell) for cell in cells] == sizes]
-    frame = frame.with_columns(
-        *(pl.Series(c, [[_said(v) for v in cell] for cell in lists[c]], dtype=pl.List(pl.String)) for c in own),
-        pl.Series(DRAW, [list(range(n)) for n in sizes], dtype=pl.List(pl.Int64)),
-    )
-    notes.append(_step(f"lists in {brief(graded[0])} are draws of one item"))
-    return frame.explode(*own, DRAW), {"draw": DRAW} | ({"score": graded[0]} if len(graded) == 1 else {})
-
-
-def _graded_lists(frame: pl.DataFrame, lists: Mapping[str, list[list[object]]]) -> list[str]:
-    """The columns of lists of grades, of which some have several; texts and answer keys are none."""
-    graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
-    graded = [c for c in graded if len({v for cell in lists[c] for v in cell}) > 1] or graded
-    other = {"score", "text"} if "text" in known_fields(frame.columns) else {"score", "text", "reference"}
-    return [c for c in graded if not known_fields([c]) - other and any(len(cell) > 1 for cell in lists[c])]
-
-
-def _said(value: object) -> str | None:
-    return None if value is None else value if isinstance(value, str) else str(value)
-
-
-def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """A row a condition and a column an item: turned, where many columns of grades are called alike or by numbers."""
-    graded = _graded_or_worded(frame)
-    summaries = [c for c in graded if TOTALS.fullmatch(c.strip()) or SPREADS.fullmatch(c.strip())]
-    summaries = summaries if len(graded) - len(summaries) > 5 else []
-    graded = [c for c in graded if "\0" not in c and c not in summaries]
-    rest = [c for c in frame.columns if c not in (*graded, *summaries)]
-    if not _are_items(frame, graded, rest):
-        return frame, {}
-    names = [c for c in rest if frame[c].n_unique() == frame.height][:1]
-    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in graded)
-    long = frame.unpivot(graded, index=names or None, variable_name=ITEM, value_name=VALUE)
-    left = f"; {', '.join(brief(c) for c in summaries)} for none" if summaries else ""
-    notes.append(_step(f"each of {len(graded)} columns is taken for an item, each row for a condition{left}"))
-    return long, {"item": ITEM, "score": VALUE} | ({"condition": names[0]} if names else {})
-
-
-def _graded_or_worded(frame: pl.DataFrame) -> list[str]:
-    """The columns of grades, also those whose few words say it only together."""
-    worded = [c for c, kind in frame.schema.items() if kind == pl.String and "\0" not in c][1:]
-    words = {text for c in worded for text in frame[c].drop_nulls().unique().head(9)}
-    together = len(words) < 9 and holds_grades(pl.Series(list(words), dtype=pl.String))
-    return [c for c in frame.columns if (together and c in worded) or holds_grades(frame[c])]
-
-
-def _are_items(frame: pl.DataFrame, graded: list[str], rest: list[str]) -> bool:
-    """Whether columns of grades are items: many, with numbers in their names, beside few that name the rows."""
-    is_keyed = rest == ["key"]  # an object's own keys: of two lists of names the longer one is that of the items
-    if len(graded) < (2 if is_keyed else 6) or frame.height >= len(graded) or len(rest) > 3:
-        return False
-    if known_fields(graded) & {"score"}:
-        return False
-    if is_keyed:
-        return True
-    named = {f for c in rest for f in (*known_fields([c]), *hinted_fields(c))}
-    are_numbered = sum(bool(re.search(r"\d", c)) for c in graded) >= 0.9 * len(graded)
-    return are_numbered and not ("item" in named and "condition" not in named)
-
-
-RULES = {
-    "sections": _sections, "merged": _merged, "preferences": _battles, "raters": _raters,
-    "column-pairs": _survey_or_measures, "lists": _drawn_lists, "items-as-columns": _items_as_columns,
-}  # fmt: skip
+RULES = {"preferences": _battles, "raters": _raters}

@@ -35,6 +35,7 @@ QUESTION_FIELDS = frozenset(
 MADE_NAMES = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median",
               "all", "alle", "tous", "todos", "tutti")  # fmt: skip
 MARGIN_ERROR = 0.006  # of a rounded sum or mean
+_OTHER_ALPHABET = re.compile("[^\u0000-\u024f\u2000-\u2bff\U0001f000-\U0001ffff]")  # no word in it is known
 NUMBER_CELL = r"^[-+]?(\d+([.,]\d*)?|[.,]\d+)\s*%?$"
 
 
@@ -44,6 +45,8 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     Known is a table in which a row is a question, and each column but those that say something of the question holds
     plain grades of one kind. Which column names the question then changes no number.
     """
+    if any(f"{c}_duplicated_0" in rows.columns for c in rows.columns):
+        return None
     mapped = {*options.map} - {"item", "weight"}
     is_settled = options.layout or options.wide is not None or options.scorer is not None or mapped
     item = None if is_settled else options.map.get("item") or _row_name(rows)
@@ -94,7 +97,7 @@ def _are_plain(rows: pl.DataFrame, wide: list[str]) -> bool:
 
 
 def _name_two_things(columns: list[str]) -> bool:
-    """Whether names have two parts: of two lines of headers, or of a condition and who rated or which run it was."""
+    """Whether names have two parts: of a condition and who rated or which run it was."""
     if any(" / " in c or rater_of(c).word for c in columns) or are_raters_of_conditions(columns):
         return True
     return any(len(grid.ones) == 1 or len(grid.twos) == 1 for grid in factors(columns))
@@ -168,7 +171,13 @@ def _may_name_condition(column: pl.Series) -> bool:
     """Whether a column of grades may be a condition's: its name is no field's, measure's, amount's or total's."""
     name = column.name
     is_attribute = plain_name(name).startswith(("is_", "has_")) or bool(hinted_fields(name) & {"other", "metric"})
-    is_attribute = is_attribute or has_no_end(name) or less_is_better(name) or plain_name(name) in MADE_NAMES
+    is_attribute = (
+        is_attribute
+        or bool(_OTHER_ALPHABET.search(name))
+        or has_no_end(name)
+        or less_is_better(name)
+        or plain_name(name) in MADE_NAMES
+    )
     return not (is_attribute or known_fields([name]) or TOTALS.fullmatch(name.strip()) or counts_rows(column))
 
 

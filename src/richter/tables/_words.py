@@ -1,4 +1,4 @@
-"""Cells as grades and numbers: words for right and wrong in many languages, marks, percentages, points, units."""
+"""Cells as grades and numbers: words for right and wrong, percentages, thousands, units."""
 
 import json
 import re
@@ -19,38 +19,20 @@ def word_list(words: str) -> list[str]:
 
 _RIGHT = word_list(
     "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
-    " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden i.o. i.o io"
-    " oui vrai up"
-    " juste exact réussi reussi sí si sì verdadero correcto correcta acierto vero corretto corretta"
-    " giusto sim verdadeiro correto correta certo certa waar goed juist tak poprawne poprawna prawda"
-    " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина вірно так"
-    " rätt sant riktig riktigt rigtig rigtigt korrekte oikein kyllä tosi správně ano helyes igen corect σωστό ναι"
-    " benar ya đúng صحيح صح نعم נכון כן सही हाँ ถูก ใช่"
+    " accepted acceptable approved good resolved solved up ja wahr richtig korrekt bestanden oui vrai juste réussi sí"
+    " si verdadero correcto correcta acierto"
 )
 _WRONG = word_list(
-    "false f no n ko incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
-    " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
-    " incorrecta fallo errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
-    " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
-    " 아니요 틀림 неверно нет неправильно ложь невірно ні"
-    " fel nej falskt feil galt nei forkert väärin ei epätosi špatně ne helytelen nem greșit gresit nu λάθος όχι"
-    " salah tidak sai خطأ غلط لا שגוי לא गलत नहीं ผิด ไม่ใช่"
+    "false f no n incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down unacceptable bad"
+    " unresolved nein falsch inkorrekt non faux échoué falso incorrecto incorrecta fallo"
 )
 WORDS = {
     **dict.fromkeys(_RIGHT, 1.0),
     **dict.fromkeys(_WRONG, 0.0),
-    **dict.fromkeys(
-        ("partial", "partially correct", "p", "partly", "partially", "teilweise", "partiel", "parcial"), 0.5
-    ),
+    **dict.fromkeys(("partial", "partially correct", "p", "partly", "partially"), 0.5),
 }
 # of these it takes a name besides to know that they are grades
-ANY = frozenset(
-    word_list(
-        "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
-        " nee nie hayır 否 いいえ нет 아니오 p good bad exact up down nej nei ei kyllä ano ne igen nem"
-        " nu ναι όχι ya tidak نعم لا כן לא हाँ नहीं так ні ใช่"
-    )
-)
+ANY = frozenset(word_list("true t yes y c ja oui si sí o ok false f no n i x nein non p good bad up down"))
 # grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
 DECLINED = (
     "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
@@ -88,39 +70,28 @@ RANKS = (
     ("terrible", "bad", "okay", "good", "great"), ("very dissatisfied", "dissatisfied", "neutral", "satisfied",
                                                    "very satisfied"),
     ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
-    ("rot", "gelb", "grün"), ("red", "yellow", "green"), ("red", "amber", "green"), ("rouge", "orange", "vert"),
-    ("poor", "average", "good"), ("bad", "neutral", "good"), ("bad", "ok", "good"), ("low", "medium", "high"),
-    ("mangelhaft", "ausreichend", "befriedigend", "gut", "sehr gut"), ("差", "中", "良", "优"),
+    ("red", "yellow", "green"), ("red", "amber", "green"), ("poor", "average", "good"), ("bad", "neutral", "good"),
+    ("bad", "ok", "good"), ("low", "medium", "high"),
 )  # fmt: skip
-_NEGATED = re.compile(
-    r"(in|im|un|non|not|no|nicht|ne|не|nie|niet|on|dis|pas|não|nao|non[- ]|不|非|未)[\s_-]*", re.IGNORECASE
+_NEGATED = re.compile(r"(in|im|un|non|not|no|nicht|ne|dis|pas|non[- ])[\s_-]*")
+_PARTLY = re.compile(r"(partially|partly)[\s_-]+")
+_NOT = re.compile(r"(not|no|nicht|non|pas)[\s_-]+")
+_TOTAL = (
+    r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|media|promedio"
+    r"|średnia|suma|ortalama|toplam|gemiddelde|totaal|итого|среднее|σ|∑|合計|合计|平均|总计)"
 )
-_PARTLY = re.compile(r"(partially|partly|partiellement|teilweise|parcialmente|parzialmente|deels|gedeeltelijk)[\s_-]+")
-_LETTER = re.compile(r"([abcdf])([+-]?)")
-_NOT = re.compile(r"(not|no|nicht|non|не|nie|niet|pas|não|nao)[\s_-]+")
-TOTALS = re.compile(
-    r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|"
-    r"media|promedio|średnia|suma|ortalama|toplam|gemiddelde|totaal|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])"
-    r"|(sub|sous|zwischen|teil|sotto)[- ]?(total\w*|summe|totaal)\b.*|小计.*|小計.*",
-    re.IGNORECASE,
-)
+_SUBTOTAL = r"(sub|sous|zwischen|teil|sotto)[- ]?(total\w*|summe|totaal)\b.*|小计.*|小計.*"
+TOTALS = re.compile(rf"{_TOTAL}(?![\w-])|{_SUBTOTAL}", re.IGNORECASE)
+TOTAL_CELL = rf"(?i)^({_TOTAL}|{_SUBTOTAL})$"  # the same as a whole cell, in the syntax of polars
 # beside totals at the foot of a table
 SPREADS = re.compile(r"(st\.? ?dev|std|sd|stderr|se|variance|var|n|count|min|max|median|ci|rank)\.?", re.IGNORECASE)
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 # thousands are parted by a point or comma, a fraction by the other one
 _THOUSANDS = re.compile(r"\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})")
-_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
-_LED = re.compile(
-    r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
-    re.IGNORECASE,
-)
 _SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out", "steps", "failed_calls")
 _SIZE = r"^(?:(?<sign>[$€£¥])\s*)?(?<number>[-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(?<unit>[$€£¥]|[a-zµ]+)?$"
 _UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0.01, "cent": 0.01, "cents": 0.01,
           "k": 1000.0}  # fmt: skip
-_MONTH = "(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
-DATES = re.compile(rf"\d{{1,2}}[-. /]{_MONTH}|{_MONTH}[-. ]\d{{1,2}}|\d{{4}}-\d\d-\d\d.*", re.IGNORECASE)
-DATED = "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
 
 
 def text_of(column: pl.Series) -> pl.Series:
@@ -152,7 +123,7 @@ def has_unique_rows(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
 
 
 def number_of(text: str) -> float | None:
-    """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`, `4 - good`, stars."""
+    """A cell as a number: words for right and wrong, percentages, a decimal comma."""
     plain = text.strip().lower()
     if plain in WORDS:
         return WORDS[plain]
@@ -161,10 +132,6 @@ def number_of(text: str) -> float | None:
     if _PLAIN.fullmatch(plain):
         value = float(plain.rstrip("% ").replace(",", "."))
         return value / 100 if plain.endswith("%") else value
-    if (match := _OUT_OF.fullmatch(plain)) and float(match[2]):
-        return float(match[1].replace(",", ".")) / float(match[2])
-    if match := _LED.fullmatch(plain):
-        return float(match[1].replace(",", "."))
     return _grade_in_words(plain)
 
 
@@ -176,9 +143,7 @@ def _without_groups(plain: str) -> float:
 
 
 def _grade_in_words(plain: str) -> float | None:
-    """What stars, a negated word, or several words for the same grade say; None for any other text."""
-    if plain and not plain.strip("★⭐☆ ️"):
-        return float(plain.count("★") + plain.count("⭐"))
+    """What a negated word, or several words for the same grade say; None for any other text."""
     if (match := _NOT.match(plain)) and WORDS.get(word := plain[match.end() :]) in (0.0, 1.0):
         return 1 - WORDS[word]
     parts = [part for part in re.split(r"[\s()\[\],;:/|-]+", plain) if part]
@@ -190,7 +155,7 @@ def _grade_in_words(plain: str) -> float | None:
 def ordered_words(cells: Collection[str]) -> dict[str, float]:
     """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
     words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
-    return _negated_words(words) or _school_grades(words) or _ranked_words(words, cells)
+    return _negated_words(words) or _ranked_words(words, cells)
 
 
 def _negated_words(words: Mapping[str, str]) -> dict[str, float]:
@@ -204,17 +169,6 @@ def _negated_words(words: Mapping[str, str]) -> dict[str, float]:
     if match is None or long[match.end() :] != short or not {*halves.values()} <= {short}:
         return {}
     return {cell: 0.5 if word in halves else float(word == short) for cell, word in words.items()}
-
-
-def _school_grades(words: Mapping[str, str]) -> dict[str, float]:
-    """Letters with signs, or with an F and no E, as points: grades of a school, not options that were chosen."""
-    different = set(words.values())
-    letters = {word: match for word in different if (match := _LETTER.fullmatch(word))}
-    is_marked = any(match[2] for match in letters.values()) or ("f" in different and "e" not in different)
-    if len(letters) < len(different) or len(letters) < 3 or not is_marked:
-        return {}
-    points = {word: "fdcba".index(m[1]) + {"+": 0.33, "-": -0.33, "": 0.0}[m[2]] for word, m in letters.items()}
-    return {cell: points[word] for cell, word in words.items()}
 
 
 def _ranked_words(words: Mapping[str, str], cells: Collection[str]) -> dict[str, float]:
@@ -353,7 +307,7 @@ def _likely(column: pl.Series) -> tuple[bool, ...]:
 def to_numbers(
     frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
 ) -> pl.Series:
-    """A column as numbers: words for right and wrong, percentages, points of so many; anything else is refused."""
+    """A column as numbers: words for right and wrong, percentages; anything else is refused."""
     series = frame[column]
     if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
         return series.cast(pl.Float64).fill_nan(None)
@@ -464,8 +418,6 @@ def _other_column(
     if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
         swapped = f"{map_option('item', place['score'])} {map_option('score', place['item'])}"
         return f"Item and grade seem to have changed places: {swapped}"
-    if DATES.fullmatch(odd.strip()):
-        return DATED
     if field == "score" and not all_text and len(odd) <= 40:
         word = shlex.quote(f"{brief(odd.strip())}=wrong")
         return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
