@@ -79,7 +79,6 @@ class Tally:
     money_usd: float = 0.0
     unpriced: int = 0
     truncated: int = 0  # cut off at the most tokens that were allowed
-    last_error: str = ""
     server_notes: list[str] = dataclasses.field(default_factory=list)  # what people should know of a server, once each
 
 
@@ -359,7 +358,6 @@ class Asker:
     ) -> None:
         """Count a question that was given up; raises what is wrong where no question passes."""
         self.tally.failed += 1
-        self.tally.last_error = reason
         # what failed before, or while others were answered, says nothing of the server
         if self._answered_at > began or self.ledger.times_given_up(key) > 1:
             return
