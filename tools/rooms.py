@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # what no commit may exceed: lines of Python in src and tests, lines of other text under src
-BINDING = {"src": 98_800, "tests": 64_100, "other files under src": 4_100}
+BINDING = {"src": 90_000, "tests": 55_000, "other files under src": 3_500}
 # the rooms of the design of 1.0, the folders of today that they are made of, and their budgets
 BUDGETS = {
     "data": (("tables", "interop"), 7_500),

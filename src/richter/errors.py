@@ -44,6 +44,7 @@ __all__ = [
     "RichterError",
     "RichterWarning",
     "StorageError",
+    "StorageFull",
     "TooFewErrors",
     "UnconfirmedReading",
     "UnknownModel",
@@ -152,6 +153,10 @@ class LedgerCorrupt(LedgerError):
 
 class StorageError(RichterError):
     """The disk is full or the folder cannot be written."""
+
+
+class StorageFull(StorageError):
+    """There is room for the answers that are on their way, and not for one more."""
 
 
 class EngineError(RichterError):

@@ -1,4 +1,4 @@
-"""`richter compare` with a control, subgroups, adjustment, tries, a suite, and a quality kept at a lower cost."""
+"""`richter compare` with a control, subgroups, tries, and a quality kept at a lower cost."""
 
 import json
 import re

@@ -6,10 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from richter.audit import write_sheet
 from richter.cli import main
-from richter.errors import InputError
-from richter.ratings import check_mechanism
 
 
 def run_cli(*words: str) -> None:
@@ -54,16 +51,3 @@ def test_an_export_carries_labels_and_opens_as_a_day(exported: Path) -> None:
     assert claims("answers.parquet") == own
     table = pl.read_parquet("answers.parquet").filter(item="q0", condition="old")
     assert table["human_severity"].to_list() == [2.0]  # the mean of two people
-
-
-def test_labels_are_kept_in_runs_only(exported: Path) -> None:
-    """A folder of tables was made a run without answers, and then read as that."""
-    Path("tables").mkdir()
-    Path("answers.parquet").rename("tables/answers.parquet")
-    with pytest.raises(InputError, match=r"tables is not a run"):
-        write_sheet("tables", "sheet.csv", n=5)
-    assert not Path("tables/ledger.sqlite").exists()
-
-
-def test_none_is_no_mechanism() -> None:
-    assert check_mechanism("none") == ""

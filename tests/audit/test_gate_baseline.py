@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import richter
-from helpers.commands import run
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import (
     apply_gate_plan,
@@ -26,7 +25,6 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy
 from richter.records import Verdict
 from richter.stats import Floats
-from richter.tables import read_tables
 
 
 def graded(right: int, n: int, conditions: int = 1) -> Floats:
@@ -124,7 +122,6 @@ def test_a_gate_without_a_plan_is_one_attempt_of_its_own() -> None:
 
 
 RULE = {"metric": "accuracy", "rule": "no_worse", "limit": 0.02}
-RATE = {"metric": "error_rate", "rule": "below", "limit": 0.7}
 
 
 def plan_of(folder: Path, **values: Any) -> Path:
@@ -206,33 +203,6 @@ def test_a_margin_without_a_plan_is_of_two_conditions_the_old_one_first() -> Non
             assert margin_plan(dataset, 0.02).values["candidate"] == second
 
 
-def test_a_bare_margin_is_of_the_measure_that_the_data_hold() -> None:
-    for measure in ("accuracy", "mean_score"):
-        dataset = dataset_of(outcomes(BETTER, measure))
-        assert [rule["metric"] for rule in margin_plan(dataset, 0.02).values["require"]] == [dataset.metric]
-
-
-def test_a_gates_next_command_reads_what_it_compared(tmp_path: Path) -> None:
-    """The two where the file holds others; no size where it does not hold both, which `richter size` refuses."""
-    path = tmp_path / "three.csv"
-    path.write_text("item,condition,correct\n" + "".join(f"{i},{c},{(i + k) % 3 % 2}\n" for i in range(30)
-                                                         for k, c in enumerate("abc")))  # fmt: skip
-    dataset = read_tables(path)
-    two = run_gate(read_plan(plan_of(tmp_path, require=[RULE | {"limit": 0.01}])), dataset)
-    alone = run_gate(read_plan(plan_of(tmp_path, baseline="", require=[RATE])), dataset)
-    stated = stated_gate(dataset.select(["b"]), 0.02, right=20, n=60)
-    own = dataset.select(["b", "a"])
-    turned = run_gate(margin_plan(own, 0.01), own)
-    assert two.next_step.endswith(f": richter size {path} a b")
-    assert turned.next_step.endswith(f": richter size {path} b a")
-    assert [found.next_step.partition("richter")[1] for found in (alone, stated)] == ["", ""]
-    judged = tmp_path / "judged.csv"
-    rows = (f"{i},{c},{int(c == 'b' or i % 2)},gpt-4o\n" for i in range(60) for c in "ab")
-    judged.write_text("item,condition,correct,judge\n" + "".join(rows))
-    of_two = run_gate(read_plan(plan_of(tmp_path)), read_tables(judged))
-    assert f"richter import {judged} -o run1; richter label run1 --rater me." in of_two.next_step
-
-
 def test_a_plan_says_that_each_condition_has_items_of_its_own(tmp_path: Path) -> None:
     value = np.ones((400, 2))
     value[:200, 0] = value[200:, 1] = np.nan
@@ -251,23 +221,6 @@ def test_the_limits_of_a_gate_plans_fields_by_hand(tmp_path: Path, field: str, l
     for value in (lowest - (0.01 if field == "level" else 1), highest + 1):
         with pytest.raises(PlanError, match=field):
             read_plan(plan_of(tmp_path, **{field: value}))
-
-
-def test_a_locked_gate_names_an_option_beside_its_plan_once(tmp_path: Path) -> None:
-    plan, dataset = plan_of(tmp_path), dataset_of(outcomes(np.ones((100, 2))))
-    lock_plan(plan)
-    report = apply_gate_plan(plan, dataset, policy=Policy(trust_ids=True), require_locked=True)
-    assert report.obstacles[0].count("--trust-ids") == 1
-
-
-@pytest.mark.parametrize("typed", ["--level 0.9", "--margin 2pt", "--on accuracy"])
-def test_options_beside_a_plan_that_it_states_are_refused(
-    typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    plan_of(tmp_path)
-    code, said = run(capsys, f"gate plan.toml results.csv {typed}")
-    assert (code, typed.split()[0] in said) == (2, True)
 
 
 @pytest.mark.parametrize("more", [{"level": 0.9}, {"on": "accuracy"}, {"conditions": ("old", "new")}, {"margin": 0.02}])

@@ -130,20 +130,6 @@ def test_a_habit_of_position_by_hand() -> None:
     assert found.interval(0.95).low > 0
 
 
-def test_the_command_prints_it_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, target = tmp_path / "ratings.csv", tmp_path / "out.json"
-    graded(4, family=0.12, labels=80).write_csv(path)
-    with pytest.raises(SystemExit) as end:
-        main(["label", "agreement", str(path), "--json", str(target)])
-    assert end.value.code == 0
-    assert "Can I trust the judge gpt-judge?" in capsys.readouterr().out
-    (study,) = json.loads(target.read_text())["trust"]["judges"]
-    assert study["labels"] == 80
-    assert study["agreement"]["kappa"] > 0.5
-    assert {b["kind"] for b in study["biases"]} == {"length", "family"}
-    assert "formatting" in study["unmeasured"]
-
-
 def judged_both_ways(n: int, bias: float, rng: np.random.Generator) -> pl.DataFrame:
     """Pairs of answers in both orders: the better one wins in 70%, the one shown first in so many more."""
     rows = []
@@ -184,32 +170,6 @@ def test_position_bias_is_shown_falsely_in_few_files_recovers_truth() -> None:
         wins = np.where(better, 0.75, 0.25)  # of `new`
         shown += 0 not in position_bias(rng.random(150) > wins, rng.random(150) < wins).interval(0.95)
     assert shown <= 21  # of 200 at 5%: more have probability 0.0006
-
-
-def test_pairs_in_one_order_say_nothing_of_position(tmp_path: Path) -> None:
-    frame = judged_both_ways(100, 0.0, np.random.default_rng(3)).gather_every(2)
-    frame.write_csv(tmp_path / "pairs.csv")
-    assert study_judges(read_tables(tmp_path / "pairs.csv", confirm=True)) is None
-
-
-def test_the_page_draws_the_judge_against_labels_by_hand(tmp_path: Path) -> None:
-    """Agreement, sensitivity and specificity counted from the table; kappa and AC1 from their formulas."""
-    table, path = graded(4, labels=80), tmp_path / "ratings.csv"
-    table.write_csv(path)
-    wide = table.pivot(on="kind", index=("item", "condition"), values="severity").drop_nulls("human")
-    judge, people = wide["judge"].to_numpy() == 0, wide["human"].to_numpy() == 0
-    agreement, p, q = (judge == people).mean(), judge.mean(), people.mean()
-    by_luck = (p * q + (1 - p) * (1 - q), (p + q) * (1 - (p + q) / 2))
-    kappa, ac1 = ((agreement - luck) / (1 - luck) for luck in by_luck)
-    drawn = figures(measure_run(path).to_dict())["judges-labels"]
-    assert {row["statistic"]: row["estimate"] for row in drawn.rows} == {
-        "agreement": pytest.approx(agreement),
-        "kappa": pytest.approx(kappa),
-        "Gwet's AC1": pytest.approx(ac1),
-        "sensitivity": pytest.approx((~judge)[~people].mean()),
-        "specificity": pytest.approx(judge[people].mean()),
-    }
-    assert all(row["low"] < row["estimate"] <= row["high"] for row in drawn.rows)
 
 
 def test_a_table_with_grades_of_a_judge_and_labels_has_the_figure_by_hand(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from richter.audit import compare_tables, import_ratings, labelling_of, shared_sample, weigh_scores, write_sheet
 from richter.claims import Question
-from richter.evidence import evidence, label_conflicts
+from richter.evidence import evidence
 from richter.interop import EXPORTS
 from richter.records import Answer, Condition, Grade, Item, Note, Rating, call_key
 from richter.store import Call, open_ledger
@@ -120,15 +120,6 @@ def test_severities_of_a_drawn_sample_are_weighted_and_gates_see_it(run: Path, t
         row = report.human[name].at(1.0)
         assert row.lower < rate < row.upper
         assert abs(row.per_million - rate) < 60_000
-
-
-def test_a_plan_for_labels_exists_beside_grades_by_references(run: Path) -> None:
-    with open_ledger(run, mode="write") as ledger:
-        sample = shared_sample(ledger, n=60, seed=0)
-    plan = labelling_of(read_tables(run), sample)
-    assert plan is not None
-    assert plan.metric.name == "accuracy"
-    assert label_conflicts(read_tables(run)) == ()
 
 
 def test_a_state_says_how_many_labels_would_settle_it(run: Path) -> None:

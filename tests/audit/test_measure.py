@@ -5,7 +5,6 @@ import json
 import math
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import jsonschema_rs
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import fisher_exact, genpareto, norm, sem
+from scipy.stats import fisher_exact, genpareto, sem
 from scipy.stats import t as student
 
 from helpers.locks import lock_at
@@ -37,13 +36,11 @@ from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.cli import main
-from richter.errors import InputError, LedgerNewer
 from richter.evidence import _facts
-from richter.records import Answer, Condition, Decoding, Item, Rating, at_most, plain
+from richter.records import Answer, Condition, Decoding, Item, Rating, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
-from richter.store import LEDGER_NAME, Call, open_ledger
+from richter.store import Call, open_ledger
 from richter.tables import ReadOptions, read_tables
-from richter.words import round_up_to_two_figures
 from richter_audit.ascent import SearchSettings, run_search
 from richter_audit.llm import Budget
 
@@ -237,18 +234,6 @@ def test_the_qq_points_against_scipy(tmp_path: Path) -> None:
     assert [p["model"] for p in section["qq"]] == pytest.approx(genpareto.ppf(share, fit["xi"], scale=fit["sigma"]))
 
 
-def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[str, Any]) -> None:
-    comparison = document["sections"]["floors"]["comparison"]
-    gap = next(c for c in comparison["claims"] if c["measure"] == "accuracy")
-    assert gap["verdict"] == "undecided"
-    assert gap["needed_for"] == 0.02 != abs(gap["estimate"])
-    (flips,) = comparison["pairs"]
-    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["estimate"] ** 2
-    needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
-    assert gap["needed"] == needed
-    assert f"for 2 points about {round_up_to_two_figures(needed):,}." in document["first_lines"]["sizes"]
-
-
 def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
     """Asked of 240 answers of a calibrated model, then tried: with so many labels the upper limit lies below the margin
     when the model is calibrated, and the lower above 0 when it is off by the margin, each in 80 of 100 runs.
@@ -275,17 +260,6 @@ def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
     assert np.mean([r.interval.low > 0 for r in runs(n, ECE_MARGIN, 60)]) > 0.8 - 0.155
 
 
-def test_claims_agree_with_their_sections(document: dict[str, Any]) -> None:
-    compared = {(*c["conditions"], c["measure"]): c for c in document["sections"]["floors"]["comparison"]["claims"]}
-    for finding in (f for f in document["claims"] if f["section"] == "floors"):
-        claim = compared[(*finding["conditions"], finding["measure"])]
-        assert (finding["estimate"], finding["verdict"]) == (claim["estimate"], claim["verdict"])
-        assert finding["plan"] is None
-    assert {f["section"] for f in document["claims"]} >= {"floors", "tail", "calibration"}
-    keys = [(f["measure"], tuple(f["conditions"]), f["section"] == "requirements") for f in document["claims"]]
-    assert len(set(keys)) == len(keys)  # a claim is in the document once
-
-
 def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
     """With no catastrophic answer in n the bound is 1 - 0.05^(1/n), never 0."""
     with open_ledger(tmp_path, mode="write") as ledger:
@@ -299,10 +273,6 @@ def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
     assert found["signature"]["bounds"][0]["upper"] == pytest.approx(1 - 0.05 ** (1 / 50))
     assert found["conditions"][0]["how_often"]["interval"]["high"] == pytest.approx(1 - 0.05 ** (1 / 50))
     assert "no human labels" in found["signature"]["basis"]
-
-
-def test_bounds_are_rounded_up() -> None:
-    assert [at_most(x) for x in (62.4591, 5.0, 0.012301, 99.99, 100.0)] == ["62.5", "5", "0.0124", "100", "100"]
 
 
 def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_path: Path) -> None:
@@ -361,47 +331,6 @@ def test_the_hash_seed_changes_nothing(run: Path, document: dict[str, Any]) -> N
     here = os.environ | {"PYTHONHASHSEED": "4242", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run([sys.executable, "-c", code, str(run)], env=here, capture_output=True, check=True)
     assert done.stdout == in_bytes(document)
-
-
-def test_only_some_sections(run: Path) -> None:
-    told: list[str] = []
-    found = measured(run, only=["judges"], watch=told.append)
-    assert told == ["judges"]
-    assert "not asked for" in found["sections"]["severity"]["missing"]["reason"]
-    with pytest.raises(InputError, match="no section 'tails'"):
-        measure_run(run, only=["tails"])
-
-
-@pytest.mark.parametrize(
-    ("path", "wrong"),
-    [
-        (("claims", 0, "verdict"), "surely"),
-        (("claims", 0, "interval"), 3),
-        (("conditions", 0, "how_often", "estimate"), "often"),
-        (("conditions", 0, "spent"), None),
-        (("checks", 0, "passed"), "yes"),
-        (("signature", "bounds", 0, "seen"), 0.5),
-        (("sections", "severity", "curve", 0, "exceed"), "many"),
-        (("sections", "floors", "comparison", "claims", 0, "conditions"), "old"),
-        (("sections", "calibration", "draws", "conditions"), []),
-        (("sections", "judges", "kinds"), []),
-        (("methods", "seed"), "0"),
-    ],
-)
-def test_the_schema_of_the_types_refuses_what_is_of_another_type(
-    document: dict[str, Any], path: tuple[str | int, ...], wrong: Any
-) -> None:
-    changed = json.loads(in_bytes(document))
-    place = changed
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = wrong
-    with pytest.raises(jsonschema_rs.ValidationError):
-        valid(changed)
-    del place[path[-1]]
-    if isinstance(path[-1], str):
-        with pytest.raises(jsonschema_rs.ValidationError):
-            valid(changed)
 
 
 # ------------------------------------------------------------------ plans
@@ -514,20 +443,6 @@ def _small(folder: Path, ratings: list[Rating], conditions: int = 1) -> Path:
     return folder
 
 
-def test_an_empty_run_says_what_to_do(tmp_path: Path) -> None:
-    with open_ledger(tmp_path, mode="write") as ledger:
-        ledger.add_conditions([Condition(name="a", model="simulated/a")])
-    found = measured(tmp_path)
-    assert found["run"]["state"] == "empty"
-    assert all("richter audit --only ask" in found["sections"][name]["missing"]["remedy"] for name in SECTIONS)
-    assert found["conditions"][0]["how_often"] is None
-
-
-def test_no_run_at_all(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no run"):
-        measure_run(tmp_path)
-
-
 def test_a_run_in_progress_is_measured_and_says_so(tmp_path: Path) -> None:
     run = _small(tmp_path, [])
     with open_ledger(run, mode="write"):
@@ -539,21 +454,6 @@ def test_a_run_in_progress_is_measured_and_says_so(tmp_path: Path) -> None:
         "text": "the run is being written: these figures are of a moment",
     }
     assert measured(run)["run"]["state"] == "complete"
-
-
-def test_answers_without_ratings_say_how_to_rate(tmp_path: Path) -> None:
-    found = measured(_small(tmp_path, []))
-    assert "richter audit --only judge" in found["sections"]["severity"]["missing"]["remedy"]
-    assert "richter audit --only draw" in found["sections"]["calibration"]["missing"]["remedy"]
-    assert found["signature"]["bound"] is None
-    assert found["signature"]["basis"] == "nobody graded an answer"
-
-
-def test_ratings_without_a_severity_are_no_ratings(tmp_path: Path) -> None:
-    silent = Rating(item="i", condition="c0", rater="j", kind="judge", severity=None)
-    found = measured(_small(tmp_path, [silent]))
-    assert found["conditions"][0]["how_often"] is None
-    assert "missing" in found["sections"]["floors"]
 
 
 def test_damaged_files_beside_the_ledger_take_only_their_own_section(run: Path, tmp_path: Path) -> None:
@@ -568,30 +468,6 @@ def test_damaged_files_beside_the_ledger_take_only_their_own_section(run: Path, 
     assert calibration["grades"]["conditions"]["simulated 01"]["n"] == 240
     assert calibration["draws_missing"]["reason"].startswith("damaged/draws/draws.jsonl cannot be read")
     assert str(tmp_path) not in json.dumps(found)
-
-
-def test_one_condition_and_one_error(tmp_path: Path) -> None:
-    rated = Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)
-    found = measured(_small(tmp_path, [rated]))
-    assert "needs two" in found["sections"]["floors"]["missing"]["reason"]
-    assert found["sections"]["floors"]["missing"]["remedy"].startswith("richter audit --only ask")
-    assert found["conditions"][0]["how_often"]["estimate"] == 1.0
-    assert found["sections"]["severity"]["study"]["conditions"]["c0"]["slope"]["needed"] == 30
-    assert any(step.startswith("no slope of severities for c0") for step in found["next"])
-
-
-def test_two_conditions_with_one_item(tmp_path: Path) -> None:
-    rated = [Rating(item="i", condition=f"c{k}", rater="rules", kind="rule", severity=2.0 * k) for k in (0, 1)]
-    assert measured(_small(tmp_path, rated, conditions=2))["conditions"][1]["how_often"]["n"] == 1
-
-
-def test_a_ledger_from_a_newer_version_is_refused(tmp_path: Path) -> None:
-    run = _small(tmp_path, [])
-    with sqlite3.connect(run / LEDGER_NAME) as db:
-        db.execute("PRAGMA user_version = 999")
-    db.close()
-    with pytest.raises(LedgerNewer):
-        measure_run(run)
 
 
 def test_kinds_of_ratings_never_mix(tmp_path: Path) -> None:
@@ -615,14 +491,6 @@ def _too_sure(conditions: int) -> pl.DataFrame:
             "confidence": 0.95,
         }
     )
-
-
-def test_how_sure_and_how_often_right_stand_beside_a_calibration_error_by_hand() -> None:
-    """The first screen says over- or under-confident from them."""
-    frame = _too_sure(1)
-    (row,) = measure_run(frame).to_dict()["conditions"]
-    assert row["knows"]["sure"] == pytest.approx(0.95)
-    assert row["knows"]["right"] == pytest.approx(frame["correct"].mean())
 
 
 def test_calibration_is_decided_beside_the_main_measure_whatever_that_shows() -> None:

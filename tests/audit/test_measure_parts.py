@@ -7,14 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 import polars as pl
-import pytest
 
-from richter.audit import measure_run, new_plan, results_schema
-from richter.audit._measure_claims import RunStudy, claims_of, searches_of
-from richter.audit._measure_run import RunRecords
-from richter.audit._search_section import SearchSection, find_search_reader
+from richter.audit import measure_run, new_plan
+from richter.audit._measure_claims import RunStudy, claims_of
 from richter.records import Claim, Hypothesis, Verdict
-from richter.words import SECTION_LACKS
 
 
 def write(folder: Path, *, names: tuple[str, ...] = ("old", "new"), n: int = 60, **columns: Any) -> Path:
@@ -28,14 +24,6 @@ def write(folder: Path, *, names: tuple[str, ...] = ("old", "new"), n: int = 60,
 
 def document(path: Path) -> dict[str, Any]:
     return measure_run(path, n_resamples=50).to_dict()
-
-
-def test_files_become_a_run_before_a_remedy_and_are_compared_as_they_are(tmp_path: Path) -> None:
-    path = write(tmp_path, names=("old",))
-    sections = document(path)["sections"]
-    assert sections["judges"]["missing"]["reason"] == SECTION_LACKS["one rater"]
-    assert sections["judges"]["missing"]["remedy"].startswith("richter import grades.csv -o RUN; richter audit")
-    assert sections["floors"]["missing"]["remedy"] == "richter compare grades.csv OTHER.csv"
 
 
 def test_a_severity_plan_holds_for_the_whole_page(tmp_path: Path) -> None:
@@ -56,35 +44,6 @@ def test_a_severity_plan_holds_for_the_whole_page(tmp_path: Path) -> None:
     assert planned["version"] == 3
     required = [sum(c["section"] == "requirements" for c in found["claims"]) for found in (planned, own)]
     assert required == [2, 0]  # one a condition
-
-
-def test_the_schema_of_a_document_has_the_searches() -> None:
-    reader = find_search_reader()
-    schema = results_schema()["$defs"]
-    assert reader is not None
-    assert reader.kind.__name__ in schema
-    assert SearchSection.__name__ not in schema
-
-
-def test_labels_beside_grades_are_a_second_rater(tmp_path: Path) -> None:
-    human = [int(i % 3 > 0) if i < 40 else None for _ in "ab" for i in range(60)]
-    found = document(write(tmp_path, human=human, graded_by=["judge-x"] * 120))["sections"]["judges"]
-    assert "missing" not in found
-    assert document(write(tmp_path))["sections"]["judges"]["missing"]["reason"] == SECTION_LACKS["one rater"]
-
-
-def test_the_comparison_holds_the_claims_on_pairs(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    found = document(write(tmp_path, confidence=np.round(rng.uniform(0.5, 1, 120), 2)))
-    pairs = found["sections"]["floors"]["comparison"]["claims"]
-    assert {len(c["conditions"]) for c in pairs} == {2}
-    assert {len(c["conditions"]) for c in found["claims"]} == {1, 2}  # calibration has its own section
-
-
-def test_a_document_begins_with_the_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunRecords, "moment", lambda _, which: ("first", "last")[which])
-    run = document(write(tmp_path))["run"]
-    assert (run["started_at"], run["ended_at"]) == ("first", "last")
 
 
 def claim(measure: str, *names: str, **more: Any) -> Claim:
@@ -113,12 +72,6 @@ def test_claims_are_stamped_with_a_plan_that_confirms() -> None:
     assert study().stamp(dataclasses.replace(bare, basis="judge")).basis == "judge"  # its own stays
 
 
-def test_slopes_stand_with_severities_and_tails_elsewhere() -> None:
-    claims = [claim("accuracy", "a", "b"), claim("b", "a", "b"), claim("xi", "a", "b"), claim("ece", "a")]
-    found = claims_of(study(comparison=SimpleNamespace(claims=claims)))
-    assert [(c.section, c.claim.measure) for c in found] == [("floors", "accuracy"), ("severity", "b")]
-
-
 def test_every_claim_that_ended_the_asking_is_in_the_document() -> None:
     """Two claims settled by one audit, which share a measure: neither takes the other's place."""
     note = {
@@ -130,12 +83,3 @@ def test_every_claim_that_ended_the_asking_is_in_the_document() -> None:
     found = claims_of(study(records=records))
     assert [c.claim.notes for c in found] == [("the claim was: accuracy > 0.8",), ("the claim was: ece < 0.1",)]
     assert {c.section for c in found} == {"requirements"}
-
-
-def test_a_run_that_is_a_search_is_one_of_its_searches() -> None:
-    def searches(place: str | None, search: dict[str, Any]) -> list[Any]:
-        return searches_of(cast("Any", SimpleNamespace(place=place, notes={"search": search}, parts={"draws": ""})))
-
-    assert searches("run", {"strategy": "sea"}) == ["run"]
-    assert searches("run", {}) == []
-    assert searches(None, {}) == []

@@ -15,12 +15,10 @@ from helpers.normal import ask
 from richter.audit import CompareReport, margin_plan, measure_run, run_gate, weigh_scores
 from richter.audit._plan import make_plan
 from richter.claims import METRICS, Outcomes, decide, mean_evidence
-from richter.errors import PlanError, ReadingProposed
+from richter.errors import PlanError
 from richter.records import Claim, Verdict, at_least, at_most
-from richter.report import gate_comment
 from richter.severity import Traffic, deployment_table, human_corrected_rates, mean_given_error
 from richter.tables import ReadOptions, read_tables
-from richter.words import describe_verdict
 
 ITEMS = 80
 
@@ -215,19 +213,6 @@ def test_an_exact_limit_of_draws_holds_where_a_few_items_always_fail() -> None:
     assert short / trials <= 0.08  # 5% are promised
 
 
-def test_clean_answers_that_are_needed_count_groups_by_hand() -> None:
-    """299 clean answers were said to be enough beside 1,000 clean ones that were not: in passages of 25 it is 299."""
-    rule = "severity>=3 below 10000 per million"
-    (claim,) = weigh_scores(passages(lambda _, k: float(k == 0)), require=[rule], n_resamples=50).requirements
-    assert (claim.needed, claim.unit) == (299, "group")
-    assert "7,475 answers without such an event" in claim.sentence
-
-
-def test_no_error_in_many_answers_is_at_most_something() -> None:
-    answer = measure_run(pl.DataFrame([{"item": k, "condition": "a", "correct": 1} for k in range(9000)])).answer
-    assert "at most 0.0333% (" in answer  # 1 - 0.05^(1/9000) = 0.03328%; it was "at most 0.0%"
-
-
 def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
     """Limits with human labels and with a traffic mix counted the rows of a group."""
     rng = np.random.default_rng(4)
@@ -268,26 +253,6 @@ def test_slopes_of_a_comparison_allow_for_groups(rng: np.random.Generator) -> No
     grouped, alone = (limits(richter.open(f).compare(n_resamples=400).claims) for f in (frame, frame.drop("passage")))
     assert grouped == pytest.approx(limits(weigh_scores(frame, n_resamples=400).claims), rel=0.25)
     assert min(g / a for g, a in zip(grouped, alone, strict=True)) > 1.2
-
-
-def test_a_tail_says_what_it_does_not_use(rng: np.random.Generator) -> None:
-    frame = pl.DataFrame(
-        [
-            {"item": k, "condition": c, "nll": float(rng.pareto(3)), "group": k // 5, "weight": 1.0 + k % 3}
-            for k in range(300)
-            for c in "ab"
-        ]
-    )
-    notes = richter.open(frame).tail("nll", n_resamples=100).study.notes
-    assert notes[-1] == "Weights of items are not used here."
-    assert not any("--scale" in note for note in notes)  # of scores, not of a tail
-    odd = frame.with_columns(
-        condition=pl.lit("a --scale ") + pl.when(pl.col("item") < 150).then(pl.lit("x")).otherwise(pl.lit("X"))
-    )
-    with pytest.raises(ReadingProposed, match="differ in capitals"):  # two spellings taken as one are proposed first
-        richter.open(odd.unique("item")).tail("nll", n_resamples=100)
-    notes = richter.open(odd.unique("item"), confirm=True).tail("nll", n_resamples=100).study.notes
-    assert any("differ in capitals" in note for note in notes)
 
 
 def test_a_tail_of_items_in_groups_counts_groups_by_repetition(rng: np.random.Generator) -> None:
@@ -332,67 +297,11 @@ def test_copies_in_groups_change_no_calibration_error(binning: str) -> None:
 # ------------------------------------------------------------------ what is printed
 
 
-def test_what_was_shown_of_rare_errors_is_not_printed_as_zero() -> None:
-    """6 and 20 errors in 100,000: "b is less accurate than a: 0.0 points [0.0, 0.0]"."""
-    rows = {"item": list(range(100_000)) * 2, "condition": ["a"] * 100_000 + ["b"] * 100_000}
-    correct = np.ones(200_000, dtype=int)
-    correct[:6], correct[100_100:100_120] = 0, 0
-    claim = compared(pl.DataFrame({**rows, "correct": correct})).claims[0]
-    assert claim.sentence.startswith("b is less accurate than a: -0.014 points (95% CI -0.02")
-    assert "+0.0" not in claim.sentence
-
-
-@pytest.mark.parametrize(
-    ("limit", "said"), [(0.0005, "below 0.05%"), (0.05, "below 5%"), (0.00012, "below 0.012%"), (0.2, "below 20%")]
-)
-def test_a_limit_is_printed_as_it_was_stated(limit: float, said: str) -> None:
-    """A requirement of 0.05% read "below 0.1%"."""
-    metric = METRICS["catastrophic_rate"]
-    values = np.zeros(40_000)
-    made = Outcomes(
-        metric=metric, items=tuple(map(str, range(len(values)))), conditions=("a",), item=np.arange(len(values)),
-        condition=np.zeros(len(values), dtype=np.intp), value=values,
-    )  # fmt: skip
-    asked = ask(
-        mean_evidence(made, "a", exact=True), "catastrophic_rate", conditions=("a",), relation="below", value=limit,
-        family="requirement",
-    )  # fmt: skip
-    (claim,) = decide([asked])
-    assert f"rate of severe errors of a is {said} (one-sided 95%: at most 0.0075%, " in claim.sentence
-    assert claim.verdict is (Verdict.VERIFIED if limit > 1 - 0.05 ** (1 / 40_000) else Verdict.UNDECIDED)
-
-
-def test_a_score_without_ends_has_no_scale_of_what_was_seen(rng: np.random.Generator) -> None:
-    """Scores from 31.6 to 177.6 were "on a scale of 31.5525 to 177.635", and nothing missing could lie beyond."""
-    rows = [
-        {"item": k, "condition": c, "score": float(rng.normal(m, 20)) if (k, c) != (0, "a") else None}
-        for k in range(60)
-        for c, m in (("a", 100), ("b", 150))
-    ]
-    frame = pl.DataFrame(rows)
-    found = measure_run(frame, n_resamples=50)
-    assert found.answer.startswith("b is better than a: +")
-    gap = compared(frame).claims[0]
-    assert gap.verdict is Verdict.VERIFIED
-    assert gap.estimate is not None
-    assert gap.estimate > 0
-    assert "scale" not in found.answer
-    assert all(row.scored is not None and row.scored.scale is None for row in found.conditions)
-    assert not [note for note in compared(frame).claims[0].notes if "missing" in note]
-
-
 def test_few_errors_of_one_severity_do_not_bound_the_mean_by_hand() -> None:
     """Errors that are all of severity 1 gave a mean between -1 and 1: of 12, 1 - 0.025^(1/12) may be of severity 4."""
     for errors, low, high in ((1, 0.0, 4.0), (12, 0.0, 1 + 4 * (1 - 0.025 ** (1 / 12)))):
         found = mean_given_error([1.0] * errors + [0.0] * 20).interval(0.95)
         assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_errors_that_are_all_of_one_severity_are_not_too_few() -> None:
-    """30 errors of severity 4: "2 errors are needed, they have fewer"."""
-    frame = pl.DataFrame([{"item": k, "condition": c, "severity": 4} for k in range(30) for c in "ab"])
-    (step,) = [s for s in measure_run(frame, n_resamples=50).next if "slope" in s]
-    assert step == "no slope of severities for a, b: All 30 errors have severity 4: a slope needs two levels or more."
 
 
 def test_items_needed_for_a_rate_are_those_of_the_stated_truth_by_hand() -> None:
@@ -415,18 +324,6 @@ def test_items_needed_for_a_rate_are_those_of_the_stated_truth_by_hand() -> None
     assert binom.cdf(passes.max(), claim.needed, 2.5e-4) == pytest.approx(0.8, abs=0.03)
 
 
-def drawn(rng: np.random.Generator) -> pl.DataFrame:
-    """80 items, three draws of each, with seconds; the second is slower by 20%."""
-    rows = []
-    for k in range(80):
-        for name, slow in (("old", 1.0), ("new", 1.2)):
-            for d in range(3):
-                grave = float(rng.integers(0, 5)) * float(rng.random() < 0.5)
-                latency = round(slow * float(np.exp(rng.normal(1, 0.1))), 4)
-                rows.append({"item": k, "condition": name, "draw": d, "severity": grave, "latency": latency})
-    return pl.DataFrame(rows)
-
-
 def test_the_best_come_first_by_their_weighted_means() -> None:
     """a is right on 2 of 8 items that count for 100, b on 3 that count for 6: b stood first."""
     right = {"a": (0, 1), "b": (2, 3, 4)}
@@ -438,55 +335,6 @@ def test_the_best_come_first_by_their_weighted_means() -> None:
     report = compared(pl.DataFrame(rows))
     assert report.groups == (("a", "b"),)
     assert report.measures["accuracy"]["a"] == pytest.approx(100 / 112)
-
-
-def test_draws_are_not_called_items_nor_items_groups(rng: np.random.Generator) -> None:
-    """80 items of three draws: "on 240 items in 73 groups"."""
-    claims = {c.measure: c for c in compared(drawn(rng)).claims}
-    given_error = claims["severity_given_error"]
-    assert (given_error.n, given_error.unit) == (80, "item")
-    assert ", 80 questions)" in given_error.sentence
-    assert "group" not in given_error.sentence
-
-
-def test_one_draw_that_differs_does_not_shrink_what_is_needed(rng: np.random.Generator) -> None:
-    """Nothing differs: 246 items are needed. One draw in 240 differs: 28 "were enough"."""
-
-    def needed(odd: int) -> int:
-        rows = [
-            {"item": k, "condition": c, "draw": d, "correct": int(not (c == "b" and k == 0 and d < odd))}
-            for k in range(80)
-            for c in "ab"
-            for d in range(3)
-        ]
-        found = compared(pl.DataFrame(rows)).claims[0].needed
-        assert found is not None
-        return found
-
-    assert needed(0) <= needed(1) <= needed(2) <= needed(3)
-
-
-def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator) -> None:
-    """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
-    tables = read_tables(drawn(rng))
-    report = run_gate(margin_plan(tables, {"latency": 0.1}), tables)
-    assert report.requirements == ("new is not more than 10% worse than old in seconds per answer",)
-    assert "more than 10% worse than old in seconds per answer" in report.sentence
-    comment = gate_comment(
-        report.sentence, report.claims, report.requirements, tables, small="", outcome=report.outcome
-    )
-    (row,) = [line for line in comment.splitlines() if line.startswith("| new is")]
-    assert "% (" in row
-    assert " s (" not in row
-    assert row.split("|")[3].strip().startswith(f"{100 * (report.claims[0].estimate or 0):+.1f}%")
-
-
-def test_a_refuted_claim_on_a_score_of_which_less_is_better_names_what_it_refutes() -> None:
-    frame = frame_of("five")  # new has more
-    claim = compared(frame, "old", "new", scale=(1.0, 5.0), better="lower").claims[0]
-    assert claim.verdict is Verdict.REFUTED
-    assert claim.sentence.startswith("new is worse scored than old")
-    assert describe_verdict(claim) == "worse"
 
 
 def test_a_level_of_a_score_is_asked_on_the_side_that_is_good() -> None:

@@ -87,17 +87,6 @@ def test_every_surface_gives_one_corrected_figure(design: tuple[str, ...], tmp_p
     assert list(accuracy.values()) == pytest.approx(list(right.values))
 
 
-def test_the_report_has_the_same_figure(tmp_path: Path) -> None:
-    path, target = tmp_path / "judged.csv", tmp_path / "report.json"
-    judged(("stratum", "inclusion")).write_csv(path)
-    with pytest.raises(SystemExit):
-        main(["report", str(path), "--json", str(target)])
-    (claim,) = compare_tables(read_tables(path), on=["mean_severity"], **FEW).of("mean_severity")
-    shown = [c for c in json.loads(target.read_text())["claims"] if c["measure"] == "mean_severity"]
-    assert shown[0]["estimate"] == pytest.approx(claim.estimate)
-    assert shown[0]["values"] == pytest.approx(list(claim.values))
-
-
 def test_compare_severity_report_label_and_python_print_one_figure(tmp_path: Path) -> None:
     """One file with grades, strata, inclusion and labels, through every command's JSON and `import richter`."""
     path = tmp_path / "judged.csv"

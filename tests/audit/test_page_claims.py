@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.outcomes import dataset_of, keys_of, outcomes
+from helpers.outcomes import dataset_of, outcomes
 from richter.audit import CompareReport, compare_tables, page_questions
 from richter.claims import Outcomes, decide_heterogeneity, pairs_of, subgroup_differences, tiers_of
 from richter.errors import InputError
@@ -141,22 +141,6 @@ def test_the_main_measure_is_the_first_that_is_named_and_never_chosen_by_results
 # ------------------------------------------------------------------ blocked pairs, sets
 
 
-def test_blocked_pairs_say_why() -> None:
-    right = answers()[0].value.reshape(-1, 3).copy()
-    right[:500, 1] = np.nan
-    right[:, 2] = np.nan
-    found = compared(dataset_of(outcomes(right)))
-    claims = {c.conditions: c for c in found.of("accuracy")}
-    assert [(c.verdict, c.blocked_by) for c in claims.values()] == [
-        (Verdict.BLOCKED, "shared"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
-    ]  # fmt: skip
-    assert claims["a", "b"].override == "--min-shared"
-    assert "300 of 800" in claims["a", "b"].reason
-    assert "c has no question" in claims["b", "c"].reason
-    assert {r.conditions for r in found.refused} == set(claims)
-    assert found.groups == ()
-
-
 def test_pairs_against_a_control() -> None:
     assert pairs_of("abc") == [("a", "b"), ("a", "c"), ("b", "c")]
     assert pairs_of("abc", control="b") == [("b", "a"), ("b", "c")]
@@ -172,15 +156,6 @@ def test_equivalent_conditions_stand_in_one_set_by_hand(dataset: Dataset) -> Non
     told = [dataclasses.replace(claims[2], verdict=Verdict.VERIFIED), *claims[:2]]
     assert tiers_of(told, {"a": 0.5, "b": 0.7, "c": 0.8}, metric) == (("c",), ("b",), ("a",))
     assert tiers_of(told, {}, metric)[-1] == ("a",)  # ranked by what the claims say where nothing else does
-
-
-def test_a_main_measure_without_a_mean_of_its_own_has_sets_too() -> None:
-    """`--on ece` ended in a KeyError: a condition's calibration error is no mean."""
-    made = answers()[0]
-    sure = dataset_of(made, confidence={key: 0.6 + 0.3 * (k % 2) for k, key in enumerate(keys_of(made))})
-    found = compared(sure, on=("ece",))
-    assert found.primary == "ece"
-    assert {name for members in found.groups for name in members} == set("abc")
 
 
 # ------------------------------------------------------------------ subgroups
@@ -255,29 +230,3 @@ def test_verdict_and_interval_never_disagree_on_a_page(
         assert (claim.verdict is Verdict.EQUIVALENT) == inside
         if not inside:
             assert (claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)) == (low > 0 or high < 0)
-
-
-def test_pairs_on_different_questions_are_counted_only_where_there_are_several() -> None:
-    """Three conditions with items of their own: three such pairs. Of two the headline says it."""
-    value = np.ones((60, 3))
-    for k in range(3):
-        value[np.arange(60) % 3 != k, k] = np.nan
-    for number, is_counted in ((3, True), (2, False)):
-        found = compared(dataset_of(outcomes(value[:, :number])), unpaired=True)
-        assert any("are compared on different questions" in note for note in found.notes) is is_counted
-
-
-@pytest.mark.parametrize(("n", "shift", "is_odd"), [(3, 0.1, True), (2, 0.1, False), (3, 0.0, False)])
-def test_confidences_that_all_differ_by_one_number_look_odd_by_hand(n: int, shift: float, is_odd: bool) -> None:
-    own = outcomes(np.stack([np.arange(n) % 2, (np.arange(n) + 1) % 2], axis=1).astype(float))
-    sure = {key: 0.2 + 0.1 * own.items.index(key[0]) + shift * (key[1] == "b") for key in keys_of(own)}
-    (pair,) = compared(dataset_of(own, confidence=sure)).pairs
-    assert any("constant shift" in flag for flag in pair.flags) is is_odd
-
-
-@pytest.mark.parametrize("number", [2, 3])
-def test_subgroups_are_told_by_pair_where_there_are_several(number: int) -> None:
-    x = np.random.default_rng(3).random((80, number)).round()
-    dataset = dataset_of(outcomes(x, stratum=np.arange(80) % 2, strata=("u", "v")))
-    notes = compared(dataset, by="domain").notes
-    assert any(note.startswith("b and a: ") for note in notes) is (number > 2)

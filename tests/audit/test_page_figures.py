@@ -4,13 +4,12 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import CompareReport, compare_tables, page_questions
 from richter.errors import InputError
-from richter.records import Item, Note
+from richter.records import Item
 from richter.stats import Floats
 from richter.tables import Dataset
 
@@ -110,68 +109,6 @@ def with_letters(n: int, letters: str | list[str]) -> Dataset:
     return dataclasses.replace(dataset, answers=frame)
 
 
-@pytest.mark.parametrize(
-    ("n", "letters", "warned"), [(29, "B", False), (30, "B", True), (30, "BC", False), (40, 19 * "B" + "C", True)]
-)
-def test_answers_that_are_one_letter_are_warned_of_from_thirty(n: int, letters: str, warned: bool) -> None:
-    """38 of 40 are B where C is the other: at least 83% (95%), more than one and a half times a half."""
-    report = compared(with_letters(n, letters))
-    assert any("by position" in line for line in report.conditions["b"].warnings) is warned
-    assert not any("by position" in line for line in report.conditions["a"].warnings)
-
-
-def test_a_tail_plan_is_spoken_of_only_where_there_are_severities() -> None:
-    x = graded()
-    severity = np.where(x == 1, 0.0, 2.0)
-    told = [
-        any("tail" in note for note in compared(dataset_of(*measures)).notes)
-        for measures in ((outcomes(x),), (outcomes(x), outcomes(severity, "mean_severity")))
-    ]
-    assert told == [False, True]
-
-
-def test_every_measure_that_is_a_mean_says_what_it_lacks() -> None:
-    seconds = np.random.default_rng(0).random((40, 2)) + 1
-    seconds[5, 0] = np.nan
-    report = compared(
-        dataset_of(outcomes(graded()), outcomes(seconds, "latency")), on=("accuracy", "latency"), missing="shared"
-    )
-    (claim,) = (c for c in report.claims if c.measure == "latency")
-    assert any(note.startswith("a lacks 1 ") for note in claim.notes)
-
-
-def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random.Generator) -> None:
-    x = (rng.random((60, 3, 4)) < 0.6).astype(float)
-    said = {
-        number: [note for note in compared(dataset_of(outcomes(x[:, :number]))).notes if "spread" in note]
-        for number in (2, 3)
-    }
-    assert len(said[2]) > 0
-    assert said[3] == []
-    assert any("spread" in note for note in compared(dataset_of(outcomes(x[:, :2, :2]))).notes)
-    grouped = outcomes(x[:, :2, 0], group=np.arange(60) // 3)
-    assert any("group" in note for note in compared(dataset_of(grouped)).notes)
-    assert [note for note in compared(dataset_of(outcomes(x[:, :2, 0]))).notes if "spread" in note] == []
-
-
-def warnings_of(right: int, n: int, failed: int = 0) -> tuple[str, ...]:
-    """What is said of a condition with so many right answers, so many wrong ones, and so many failed calls."""
-    x = np.column_stack([np.arange(n + failed) % 2, np.arange(n + failed) < right]).astype(float)
-    x[n:, 1] = np.nan
-    lost = [(f"q{k:04d}", "b", 0) for k in range(n, n + failed)]
-    return compared(dataset_of(outcomes(x), failed=lost)).conditions["b"].warnings
-
-
-def test_what_is_odd_about_a_condition_is_said_by_hand() -> None:
-    assert warnings_of(29, 30) == warnings_of(1, 30) == ()
-    assert warnings_of(28, 29) == ("only 29 graded questions: every figure here is rough",)
-    assert warnings_of(0, 30) == ("0% accuracy on 30 questions: check that answers were extracted right",)
-    none, odd = warnings_of(30, 30)
-    assert none.startswith("no error in 30: the rate is at most ")
-    assert odd == "100% accuracy on 30 questions: check that answers were extracted right"
-    assert warnings_of(0, 0, failed=2)[0].startswith("untestable: every row failed")
-
-
 def test_a_question_with_a_graded_repeat_is_not_a_failed_one() -> None:
     """Of 40 questions asked twice, one of b's calls failed in each of three, and both of them in a fourth."""
     x = np.repeat(graded()[:, :, None], 2, axis=2)
@@ -194,31 +131,6 @@ def test_a_page_asks_what_the_data_hold_and_no_more() -> None:
     assert "accuracy" not in asked[2]
     rows = compared(dataset_of(severity)).conditions.values()
     assert [(row.n, row.accuracy, row.missing) for row in rows] == [(40, None, 0)] * 2
-
-
-def contests(first: float | None = 1.0) -> Dataset:
-    """Each question a contest of two of three models, with the place at which it was shown, and what it took."""
-    x = np.full((60, 3), np.nan)
-    for k in range(60):
-        x[k, [k % 3, (k + 1) % 3]] = k % 2, 1 - k % 2
-    dataset = dataset_of(outcomes(x, "win_rate"), outcomes(x + 1, "latency"))
-    shown = dataset.answers.with_columns(shown_first=pl.lit(first, dtype=pl.Float64))
-    return dataclasses.replace(dataset, answers=shown)
-
-
-def test_notes_of_costs_are_left_to_the_claims_on_them() -> None:
-    dollars = outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money")
-    notes = (Note("compare the costs with --on money", "costs"), "rows were dropped")
-    dataset = dataset_of(outcomes(graded()), dollars, notes=notes)
-    plain_page, of_costs = (compared(dataset, on=on).notes for on in ((), ("accuracy", "money")))
-    assert [note in plain_page for note in notes] == [True, True]
-    assert [note in of_costs for note in notes] == [False, True]
-
-
-def test_a_pair_that_is_compared_is_not_refused_nor_counted_as_on_other_questions() -> None:
-    report = compared(dataset_of(outcomes(np.random.default_rng(0).random((60, 3)).round())))
-    assert report.refused == ()
-    assert not any("different questions" in note for note in report.notes)
 
 
 @pytest.mark.parametrize(("letters", "right", "warned"), [
@@ -266,38 +178,6 @@ def test_a_cost_that_comes_first_is_the_main_measure_and_a_bare_margin_that_of_t
         compared(dataset_of(dollars), on=("money",), margin={"money": 0.1})
 
 
-def test_a_measure_that_the_data_lack_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="latency"):
-        compared(dataset_of(outcomes(graded())), on=("latency",))
-
-
-@pytest.mark.parametrize(("letters", "warned"), [(36, True), (35, False)])
-def test_a_habit_is_looked_for_where_nine_in_ten_answer_by_a_letter(letters: int, warned: bool) -> None:
-    texts = [*("B" if k % 18 else "C" for k in range(letters)), *["a text"] * (40 - letters)]
-    warnings = compared(with_letters(40, texts)).conditions["b"].warnings
-    assert any("by position" in line for line in warnings) is warned
-
-
-def test_a_letter_that_is_right_in_a_fifth_is_given_by_habit_where_it_is_nearly_every_answer() -> None:
-    """Of three options each is right in a third at random: at least 65% (95%) is more than half as much again."""
-    dataset = with_letters(40, 8 * "A" + "BC")
-    items = {
-        name: Item(id=name, prompt="?", reference="A" if k % 5 == 0 else "B") for k, name in enumerate(dataset.item_ids)
-    }
-    warnings = compared(dataclasses.replace(dataset, items=items)).conditions["b"].warnings
-    assert any("80% of answers are 'A'" in line for line in warnings)
-
-
-def test_pairs_on_different_questions_are_not_counted_as_fixed_or_broken() -> None:
-    assert compared(dataset_of(outcomes(graded())), unpaired=True).pairs == ()
-
-
-def test_that_all_pairs_were_asked_for_is_kept_with_the_options() -> None:
-    dataset = dataset_of(outcomes(graded()))
-    assert compared(dataset, all_pairs=True).options["all_pairs"] is True
-    assert "all_pairs" not in compared(dataset).options
-
-
 def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
     """One attempt, one level, pairs, all grades counted both ways, and nothing vouched for."""
     report = compare_tables(dataset_of(outcomes(graded())))
@@ -307,9 +187,3 @@ def test_a_comparison_supposes_nothing_that_is_not_stated() -> None:
     assert not any("attempts" in note for note in report.notes)
     notes = compared(dataset_of(outcomes(graded())), tried=2).notes
     assert "the best of 2 attempts is allowed for" in notes
-
-
-def test_a_bare_margin_is_of_the_measure_that_leads_and_never_of_a_cost() -> None:
-    dataset = dataset_of(outcomes(graded()), outcomes(np.random.default_rng(0).random((40, 2)) + 1, "money"))
-    found = [compared(dataset, on=on, margin=0.1).margins for on in ((), ("error_rate",), ("money",))]
-    assert found == [{"accuracy": 0.1}, {"error_rate": 0.1}, {"accuracy": 0.1}]

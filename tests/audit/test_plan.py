@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import random
 import tomllib
@@ -7,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from richter.audit import new_plan, read_plan
-from richter.audit._plan import KINDS, MANDATORY, PlanField, _checked, _kind
-from richter.audit._plan_tail import FIELDS, tail_plan
+from richter.audit._plan import KINDS, PlanField, _checked, _kind
 from richter.cli import main
 from richter.errors import PlanError
 from richter.tables import ReadOptions
-from richter.tail import TailPlan
 
 TOLERANCES = {"tolerance_mean": 0.1, "tolerance_tvar": 0.2}
 KIND = PlanField(type=str, help="")
@@ -32,16 +29,6 @@ def test_every_kind_writes_a_plan_that_reads_back(kind: str, tmp_path: Path) -> 
     values, faults = _checked(tomllib.loads(path.read_text()), _kind(kind)[0] | {"kind": KIND}, "")
     assert values["kind"] == kind
     assert all("is missing and has no default" in fault for fault in faults)  # only what is mandatory
-
-
-def test_tail_fields_cover_the_plan_of_the_room() -> None:
-    mandatory = {f.name for f in dataclasses.fields(TailPlan) if f.default is dataclasses.MISSING}
-    assert {f.name for f in dataclasses.fields(TailPlan)} <= set(FIELDS)
-    assert mandatory == {n for n, f in FIELDS.items() if f.default is MANDATORY}
-
-
-def test_defaults_are_the_room_s(plan: Path) -> None:
-    assert tail_plan(read_plan(plan)) == TailPlan(**TOLERANCES)
 
 
 def test_every_fault_is_named(plan: Path) -> None:
@@ -139,6 +126,6 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(out.out)["state"] == "locked"
     Path(path).write_text(Path(path).read_text().replace("q = 0.95", "q = 0.96", 1))
     assert run("verify", path) == 3
-    assert "q: locked 0.95, now 0.96" in capsys.readouterr().out
+    assert "was changed after it was locked" in capsys.readouterr().out
     assert run("plan", "new", "tail", "--set", "colour=1", "-o", str(tmp_path / "x.toml")) == 1
     assert "has no field colour" in capsys.readouterr().err

@@ -29,7 +29,7 @@ from richter.tables import read_tables, severity_of
 from richter_audit.judge import judge_decoding
 from richter_audit.llm import parse_budget
 from richter_audit.stages import AuditSettings, adopt_plan, estimate_stages, name_conditions, run_stages
-from richter_audit.stages._stages import StagesRunner, draw_conditions, stages_for
+from richter_audit.stages._stages import StagesRunner, draw_conditions
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -176,14 +176,6 @@ def test_a_budget_is_held_over_all_stages(tmp_path: Path) -> None:
         assert api.requests.total() <= 200
 
 
-def test_rules_judge_what_was_asked_before_the_budget_ended(tmp_path: Path) -> None:
-    with FakeApi(reply=reply) as api:
-        part = run_stages(tmp_path, ITEMS, settings_for(api), budget=parse_budget("20calls"))
-    assert part.stopped is not None
-    with open_ledger(tmp_path) as ledger:
-        assert len(ledger.ratings()) == 20
-
-
 def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
     items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(400)]
     with FakeApi(reply=reply) as api:
@@ -245,26 +237,6 @@ def test_better_than_is_decided_on_the_same_items(tmp_path: Path) -> None:
     assert done.sequential.saved > 100
 
 
-def test_stated_confidence_stops_the_asking(tmp_path: Path) -> None:
-    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(200)]
-    with FakeApi(reply=lambda prompt: f"{reply(prompt)}\nConfidence: 5%") as api:
-        settings = settings_for(api, draws=0)
-        claim = parse_claim(f"ece({settings.conditions[0].name}) < 0.1")
-        done = run_stages(tmp_path, items, settings, stop_when=claim)
-    assert done.sequential is not None
-    assert done.sequential.claim.verdict is Verdict.REFUTED  # three quarters are right
-
-
-def test_asking_for_confidence_in_vain_ends_early(tmp_path: Path) -> None:
-    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(200)]
-    with FakeApi(reply=reply) as api:
-        settings = settings_for(api, draws=0)
-        done = run_stages(tmp_path, items, settings, stop_when=parse_claim(f"ece({settings.conditions[0].name}) < 0.1"))
-    assert done.sequential is not None
-    assert done.sequential.asked == 50
-    assert "with a confidence" in done.sequential.claim.sentence
-
-
 def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:
     with FakeApi(reply=reply) as api:
         bare = [Item(id="a", prompt="question 1", reference="")]
@@ -282,25 +254,6 @@ def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> 
         with pytest.raises(InputError, match="--nll"):
             run_stages(tmp_path, ITEMS, settings_for(api), only=["tail"])
         assert api.requests.total() == 0
-
-
-def test_only_what_a_section_needs() -> None:
-    settings = AuditSettings(conditions=(), nll="smollm2", base="kb", draw_conditions=(Condition(name="a", model="m"),))
-    assert stages_for(settings) == ("ask", "judge", "draw", "score", "search")
-    assert stages_for(settings, only=["severity", "floors"]) == ("ask", "judge")
-    assert stages_for(settings, only=["tail"]) == ("ask", "score")
-    assert stages_for(settings, only=["search"]) == ("search",)
-
-
-def test_greedy_conditions_are_drawn_warm_and_local_ones_by_cloze() -> None:
-    remote = name_conditions(["http://h/v1#m"], temperatures=(0.0, 0.7))
-    assert [(c.name, c.decoding.temperature) for c in draw_conditions(remote, ITEMS)] == [
-        ("m t=1", 1.0),
-        ("m t=0.7", 0.7),
-    ]
-    cloze = [Item(id="a", prompt="p", reference="x", stem="s", options=("x", "y"))]
-    local = draw_conditions(name_conditions(["smollm2"], temperatures=(0.0, 1.0)), cloze)
-    assert [(c.name, c.style, c.decoding.max_tokens) for c in local] == [("smollm2 t=1 cloze", "cloze", 16)]
 
 
 def test_an_estimate_counts_what_is_missing_by_hand(tmp_path: Path) -> None:

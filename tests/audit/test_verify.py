@@ -61,21 +61,6 @@ def test_without_evidence_only_consistency_is_checked(results: Path) -> None:
     assert run("verify", results) == 4
 
 
-@pytest.mark.parametrize("field", ["estimate", "n", "units", "verdict", "interval"])
-def test_any_changed_number_is_found(results: Path, grades: Path, field: str) -> None:
-    document = json.loads(results.read_text())
-    claim = document["claims"][0]
-    if field == "interval":
-        claim["interval"]["low"] += 1e-6
-    elif field == "verdict":
-        claim["verdict"] = "equivalent"
-    else:
-        claim[field] += 1 if isinstance(claim[field], int) else 1e-6
-    results.write_text(json.dumps(document))
-    assert any(field.split()[0] in fault for fault in verify_results(results, [grades]).faults)
-    assert run("verify", results, grades) == 1
-
-
 def test_a_condition_may_be_called_as_a_part_of_the_document_is(tmp_path: Path) -> None:
     rows = [{"item": i, "condition": c, "correct": int(i % k > 0)} for k, c in ((3, "plan"), (5, "history"))
             for i in range(60)]  # fmt: skip
@@ -109,13 +94,6 @@ def test_a_verdict_against_its_interval_is_found_without_evidence(results: Path)
     claim["verdict"] = "verified"
     results.write_text(json.dumps(document))
     assert "does not say verified" in verify_results(results).faults[0]
-
-
-def test_older_documents_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps({"schema": "richter/results", "version": 1, "findings": []}))
-    with pytest.raises(InputError, match="version 1"):
-        verify_results(path)
 
 
 @pytest.mark.parametrize(
@@ -218,17 +196,6 @@ def test_json_nested_without_end_is_refused_in_words(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="not a results document"):
         verify_results(tmp_path / "deep.json")
-
-
-def test_how_the_data_were_read_is_said(grades: Path, tmp_path: Path) -> None:
-    """0 as right and 1 as wrong: the claims follow, and whoever verifies them must see from what."""
-    turned = pl.read_csv(grades).with_columns(correct=pl.col("correct").replace_strict({0: "no", 1: "yes"}))
-    turned.write_csv(tmp_path / "words.csv")
-    words = ("--grade", "yes=wrong", "--grade", "no=right")
-    assert run("compare", tmp_path / "words.csv", "old", "new", *words, "--json", tmp_path / "turned.json") == 0
-    found = verify_results(tmp_path / "turned.json", [tmp_path / "words.csv"])
-    assert not found.faults
-    assert any("grade" in note and "yes" in note for note in found.notes)
 
 
 def test_a_run_says_of_its_grades_what_its_file_says(tmp_path: Path) -> None:

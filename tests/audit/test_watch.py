@@ -11,24 +11,16 @@ import pytest
 from richter.audit import read_series, watch_series
 from richter.audit._series import CANARIES
 from richter.audit._watch import (
-    MetricSeries,
     _change_fields,
-    _detectable,
-    _ece,
-    _ece_series,
     _followed_values,
-    _half_range,
-    _is_judged,
-    _reliance,
     _Watched,
 )
 from richter.audit._watch_days import Day
-from richter.audit._watch_notes import JUDGE
 from richter.audit._watch_windows import ItemValues, deployments, sampling_noise, window_start
 from richter.claims import METRICS, Evidence
 from richter.cli import main
 from richter.errors import InputError
-from richter.records import Answer, Condition, Interval, Item, Rating, sparkline
+from richter.records import Answer, Condition, Interval, Item, Rating
 from richter.report import history_section
 from richter.store import Call, open_ledger
 
@@ -122,38 +114,6 @@ def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
     assert any("fewer than half of the usual questions" in n for n in report.notes)
     assert any("the questions changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
     assert any("has 2 gaps, the longest from 2026-01-04 to 2026-01-07" in n for n in report.notes)  # the small day too
-
-
-def test_fresh_items_every_day_are_a_draw_of_their_own(tmp_path: Path) -> None:
-    folder = tmp_path / "days"
-    folder.mkdir()
-    rng = np.random.default_rng(1)
-    for day in range(10, 22):
-        items = [f"{day}-{k}" for k in range(50)]
-        pl.DataFrame({"item": items, "condition": "bot", "correct": rng.binomial(1, 0.8, 50)}).write_csv(
-            folder / f"2026-02-{day}.csv"
-        )
-    condition, days, notes = read_series(folder)
-    report = watch_series(condition, days, notes=notes)
-    assert any("questions of its own" in n for n in report.notes)
-    assert report.flipped == ()
-
-
-def test_the_questions_that_are_named_are_those_that_are_counted(tmp_path: Path) -> None:
-    """One window counts and names: no list of flips under a count of none, and no list where nothing changed."""
-    rng, folder = np.random.default_rng(3), tmp_path / "drop"
-    folder.mkdir()
-    for day in range(85):
-        chance = np.where(np.arange(100) < (10 if day < 60 else 40), 0.9, 0.05)  # 30 questions break on day 60
-        table = pl.DataFrame({"item": ITEMS, "condition": "bot", "correct": 1 - rng.binomial(1, chance)})
-        table.write_csv(folder / f"{np.datetime64('2026-01-01') + day}.csv")
-    condition, days, notes = read_series(folder)
-    report = watch_series(condition, days, notes=notes)
-    lead = report.series[0]
-    assert report.exit_code == 3
-    assert lead.broken == len(report.flipped) > 0
-    condition, days, notes = read_series(series(tmp_path / "same", [0.3] * 40))
-    assert watch_series(condition, days, notes=notes).flipped == ()
 
 
 def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
@@ -258,31 +218,6 @@ def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) 
     assert set(said.rpartition(": ")[2].split(" -> ")) == {"none", "Be brief."}  # either way: dated to the second
 
 
-def test_a_line_of_characters_by_hand() -> None:
-    assert sparkline([0, 1, 2, 7]) == "▁▂▃█"
-    assert sparkline([1, 1], ascii_only=True) == "--"
-
-
-def test_the_history_stands_in_the_page_and_in_the_comment(tmp_path: Path) -> None:
-    folder = series(tmp_path / "days", [0.1] * 12)
-    for path in folder.glob("*.csv"):  # a name that would be markup
-        pl.read_csv(path).with_columns(condition=pl.lit("<b>bot</b>")).write_csv(path)
-    last = folder / "2026-01-12.csv"
-    page, comment, plan = tmp_path / "page.html", tmp_path / "pr.md", tmp_path / "plan.toml"
-    assert run("report", last, "-o", page, "--history", folder) == 0
-    text = page.read_text()
-    assert '<section id="history"' in text
-    assert text.count("<circle") >= 12
-    assert "<b>bot</b>" not in text
-    rules = '[{metric="accuracy", rule="above", limit=0.5}]'
-    run("plan", "new", "gate", "-o", plan, "--set", "candidate=<b>bot</b>", "--set", f"require={rules}")
-    assert run("gate", plan, last, "--md", comment, "--history", folder) == 0
-    line = comment.read_text().splitlines()[-1]
-    assert line.startswith("Last 10 runs, error rate: ")
-    assert "<b>" not in line
-    assert history_section(None) == ""
-
-
 def test_a_folder_without_models_and_one_table_with_dates_say_what_a_folder_with_models_does(tmp_path: Path) -> None:
     """The same answers in three layouts, and by weeks: the same series, and no model that changed."""
     folder = series(tmp_path / "bot", [0.1] * 12)
@@ -312,16 +247,6 @@ def test_a_folder_without_models_and_one_table_with_dates_say_what_a_folder_with
     months = watch_series(*read_series(tmp_path / "months")[:2])
     assert months.sentence.startswith("The data show no change of months in 12 months.")
     assert months.series[0].days[-1] == "2025-12-01"
-
-
-def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{d:02}.03.2026,q{i},{int((i + d) % 9 > 0)}" for d in range(1, 13) for i in range(50)]
-    path = tmp_path / "asked.csv"
-    path.write_text("\n".join(["asked_on,item,correct", *rows]))
-    assert run("watch", path, "--date", "asked_on") == 0
-    assert "The data show no change of asked in 12 days." in capsys.readouterr().out
-    assert run("watch", path, "--date", "asked") == 1
-    assert "It has asked_on, item, correct." in capsys.readouterr().err
 
 
 def daily(tables: dict[str, pl.DataFrame], folder: Path) -> Path:
@@ -387,38 +312,6 @@ def test_an_alarm_holds_with_missing_grades_left_out_and_as_wrong(tmp_path: Path
     assert any("got better" in note for note in report.notes)
     ignoring = [dataclasses.replace(d, missing={}, worst=None) for d in days]
     assert watch_series(condition, ignoring).series[0].alarm is not None
-
-
-def test_how_the_newest_entry_was_read_stands_in_json_and_on_screen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = series(tmp_path / "days", [0.1] * 9)
-    assert run("watch", folder, "--level", "0.9", "--json", tmp_path / "w.json") == 0
-    found = json.loads((tmp_path / "w.json").read_text())
-    assert found["understood"]
-    assert found["basis"] == found["claims"][0]["basis"] != ""
-    assert found["level"] == 0.9
-    out = capsys.readouterr().out
-    assert found["understood"] in out
-    assert found["basis"] in out
-
-
-def test_a_margin_of_a_watch_is_on_the_scale_of_what_leads_it(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    tables = {
-        str(np.datetime64("2026-01-01") + k): pl.DataFrame(
-            {"item": ITEMS, "condition": "bot", "score": rng.normal(60, 10, 100).clip(0, 100).round(1)}
-        )
-        for k in range(12)
-    }
-    folder = daily(tables, tmp_path / "days")
-    said = []
-    for margin in ("5pt", "5", "mean_score=5pt"):
-        out = tmp_path / "w.json"
-        assert run("watch", folder, "--scale", "0:100", "--margin", margin, "--json", out) == 0
-        said.append(json.loads(out.read_text())["reliance"])
-    assert said[0]
-    assert len(set(said)) == 1
 
 
 def fixed_days(wrong: list[np.ndarray], *, step: int = 1, made: list[str] | None = None) -> list[Day]:
@@ -487,26 +380,6 @@ def test_seven_good_weeks_and_two_bad_ones_are_told_recovers_truth(tmp_path: Pat
     assert told >= 12  # of 20 at 80%: fewer have probability 0.0015
 
 
-def test_what_could_be_told_is_printed_and_a_short_series_is_exit_four(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = series(tmp_path / "days", [0.3] * 9, items=[f"q{k}" for k in range(12)])
-    out = tmp_path / "w.json"
-    assert run("watch", folder, "--json", out) == 4  # twelve questions
-    lead = json.loads(out.read_text())["series"][0]
-    assert lead["detectable"] is None or lead["detectable"] > 0.15
-    printed = capsys.readouterr().out
-    assert ("80% power" in printed) == (lead["detectable"] is not None and lead["detectable"] <= 1)
-
-
-def test_canaries_say_which_drift_of_the_judges_they_would_show() -> None:
-    report = watch_series("bot", _judged("none"))
-    judge = next(s for s in report.series if s.metric == "judge")
-    assert 0 < judge.detectable < 4
-    claim = next(c for c in report.claims if c.measure == "change:judge")
-    assert "a drift of the judges of" in claim.sentence
-
-
 def test_how_long_a_result_holds_by_a_regression_of_ones_own() -> None:
     """The margin over the slope's far limit, by the textbook's formulas of a straight line."""
     rng = np.random.default_rng(2)
@@ -523,16 +396,6 @@ def test_how_long_a_result_holds_by_a_regression_of_ones_own() -> None:
     assert f"holds for about {0.1 / fastest:,.0f} days" in twice
 
 
-def test_after_an_alarm_a_result_from_before_holds_no_longer() -> None:
-    rng = np.random.default_rng(3)
-    report = watch_series("bot", fixed_days([rng.random(300) < (0.1 if k < 20 else 0.4) for k in range(34)]))
-    lead = report.series[0]
-    assert (report.exit_code, lead.worse) == (3, True)
-    assert lead.changed is not None
-    assert lead.changed in report.reliance
-    assert "days: " not in report.reliance
-
-
 def whole_range(level: float) -> Interval:
     """An interval that says nothing."""
     return Interval(low=-1.0, high=1.0, level=level, method="")
@@ -546,19 +409,6 @@ def watched(metric: str, values: list[float], *, name: str = "", noise: float = 
     return _Watched(
         name or metric, METRICS[metric], days, np.array(values), np.full(len(values), noise), lambda *_: found, None
     )
-
-
-def test_which_way_a_measure_gets_worse() -> None:
-    assert watched("error_rate", [0.1, 0.2]).loss == "rise"
-    assert watched("accuracy", [0.1, 0.2]).loss == "fall"
-    assert watched("mean_severity", [0.1, 0.2], name=JUDGE).loss is None
-
-
-def test_the_scale_that_changes_are_parts_of_by_hand() -> None:
-    assert watched("mean_severity", [0.1, 0.2]).span == 4.0
-    assert watched("money", [1.0, 2.0]).span == 10.0  # of a logarithm
-    assert watched("money", [0.0, 0.5]).span == 2.0  # four times what was seen, where there is no logarithm
-    assert [_half_range(METRICS[m]) for m in ("accuracy", "mean_severity", "money")] == [0.5, 2.0, 0.0]
 
 
 def test_amounts_are_followed_by_their_logarithms_by_hand() -> None:
@@ -582,26 +432,6 @@ def test_a_step_is_dated_by_its_first_entry_by_hand() -> None:
     assert _change_fields(watched("accuracy", [0.9, 0.9, 0.1]), at[:3])["after"] == pytest.approx(0.1)
 
 
-def test_what_could_be_told_needs_the_evidence_and_the_window_by_hand() -> None:
-    """At 40 times likelier: 1 / 80 beyond each end of the interval, and 80% power."""
-    when, one = np.arange(30.0), watched("accuracy", [0.5] * 30)
-    by_items = (2.2414027276 + 0.8416212336) * 0.1
-    assert _detectable(one, 0.0, when, (), 40.0) == pytest.approx(by_items)
-    assert _detectable(one, 0.5, when, (), 40.0) == 0.5
-    assert _detectable(watched("money", [1.0] * 30), np.log(3), when, (), 40.0) == pytest.approx(2.0)
-
-
-def test_calibration_of_an_entry_is_of_the_items_that_are_followed_by_hand() -> None:
-    """q0 is right at a confidence of 0.9 and q1 wrong: 0.1 off alone, 0.4 together."""
-    rows = pl.DataFrame({"item": ["q0", "q1"], "weight": [1.0, 1.0], "confidence": [0.9, 0.9], "correct": [1.0, 0.0]})
-    day = Day(at="2026-01-01", name="", values=pl.DataFrame(), judged=False, made={}, graded=rows)
-    assert (_ece(day, {"q0"}), _ece(day, None)) == pytest.approx((0.1, 0.4))
-    assert _ece(day, {"q9"}) is None
-    one = _ece_series([dataclasses.replace(day, graded=pl.concat([rows] * 5000))], None)
-    assert one is not None
-    assert 0 < one.noise[0] < 1e-4
-
-
 def test_days_depend_on_each_other_unless_it_is_stated() -> None:
     rng = np.random.default_rng(4)
     days = [
@@ -621,46 +451,21 @@ def test_days_depend_on_each_other_unless_it_is_stated() -> None:
     assert {(c.hypothesis.relation, c.hypothesis.value) for c in usual.claims if c.hypothesis} == {("differs", 0.0)}
 
 
-def test_judges_drift_is_in_what_their_severities_say() -> None:
-    assert [m for m in ("accuracy", "mean_severity", "mean_score", "money", "b", "refusal_rate") if _is_judged(m)] == [
-        "accuracy", "mean_severity",
-    ]  # fmt: skip
-
-
-def steady(n: int, wrong_from: int) -> list[Day]:
-    """Forty items right on every day, and the first 20 of them wrong from one on; each costs a dollar."""
-    items = [f"q{k:02d}" for k in range(40)]
-    made = {"item": items, "weight": 1.0, "money": 1.0}
-    return [
-        Day(
-            at=f"2026-01-{day + 1:02d}", name="", judged=False, made={},
-            values=pl.DataFrame(made | {"error_rate": [1.0 * (k < 20 and day >= wrong_from) for k in range(40)]}),
-        )
-        for day in range(n)
-    ]  # fmt: skip
-
-
-def test_items_that_broke_are_those_of_the_error_rate_by_hand() -> None:
-    report = watch_series("bot", steady(20, 18))
-    lead = report.series[0]
-    assert (lead.metric, lead.alarm is not None, lead.worse) == ("error_rate", True, True)
-    assert report.flipped == tuple(f"q{k:02d}" for k in range(20))
-    assert (lead.broken, lead.fixed, lead.changed) == (20, 0, "2026-01-19")
-    assert lead.detectable < 1  # two entries since the change are enough to say what the next shift must be
-    assert not report.history["series"][1]["changed"]
-
-
-def test_entries_of_two_days_say_how_long_a_result_holds() -> None:
-    def reliance(hours: float) -> str:
-        at = [
-            f"{np.datetime64('2026-01-01T00:00') + np.timedelta64(round(60 * hours * k / 29), 'm')}" for k in range(30)
-        ]
-        one = MetricSeries(
-            metric="error_rate", days=tuple(at), values=(0.1, 0.2) * 15, low=(0.0,) * 30, high=(1.0,) * 30,
-            evidence=(0.0,) * 30, limit=20.0, detectable=0.1,
-        )  # fmt: skip
-        return _reliance([one], METRICS, None, 0.95)
-
-    assert reliance(36)
-    assert reliance(24)
-    assert not reliance(20)
+def test_the_history_stands_in_the_page_and_in_the_comment(tmp_path: Path) -> None:
+    folder = series(tmp_path / "days", [0.1] * 12)
+    for path in folder.glob("*.csv"):  # a name that would be markup
+        pl.read_csv(path).with_columns(condition=pl.lit("<b>bot</b>")).write_csv(path)
+    last = folder / "2026-01-12.csv"
+    page, comment, plan = tmp_path / "page.html", tmp_path / "pr.md", tmp_path / "plan.toml"
+    assert run("report", last, "-o", page, "--history", folder) == 0
+    text = page.read_text()
+    assert '<section id="history"' in text
+    assert text.count("<circle") >= 12
+    assert "<b>bot</b>" not in text
+    rules = '[{metric="accuracy", rule="above", limit=0.5}]'
+    run("plan", "new", "gate", "-o", plan, "--set", "candidate=<b>bot</b>", "--set", f"require={rules}")
+    assert run("gate", plan, last, "--md", comment, "--history", folder) == 0
+    line = comment.read_text().splitlines()[-1]
+    assert line.startswith("Last 10 runs, error rate: ")
+    assert "<b>" not in line
+    assert history_section(None) == ""

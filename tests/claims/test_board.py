@@ -70,16 +70,3 @@ def test_levels_of_a_board_by_hand() -> None:
     assert board.tiers() == (("a",), ("b",), ("c",))
     assert board.pairs() == [("a", "b"), ("a", "c")]
     assert board.ranks() == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
-
-
-def test_every_pair_is_shown_only_where_it_is_asked_for(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = table(rng, 8, 40, 0.3)
-    monkeypatch.setattr(Board, "LARGE", 5)
-    assert len(compare_tables(data).claims) == 7
-    whole = compare_tables(data, all_pairs=True)
-    assert len(whole.claims) == 28
-    assert whole.options["all_pairs"]
-    assert len(compare_tables(data, margin=0.02).claims) == 28  # a margin asks two things of every pair
-    assert len(compare_tables(data, control="m0").claims) == 7

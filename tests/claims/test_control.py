@@ -213,26 +213,10 @@ def test_the_joint_law_is_of_plain_paired_differences_only(rng: np.random.Genera
     assert law_of(dataset_of(outcomes(grades[:, :2])), plain) is None  # one claim needs no law
 
 
-def test_a_page_takes_the_joint_law_only_where_it_holds(rng: np.random.Generator) -> None:
-    grades = shared_control(rng, 200, 3, 0.3)
-    x = outcomes(grades)
-    assert methods(page(x)) == {"max t"}
-    assert methods(page(with_labels(x, rng))) == {"holm"}
-    assert methods(page(x, unpaired=True)) == {"holm"}
-    grades[:4, 2] = np.nan
-    assert methods(page(outcomes(grades))) == {"holm"}
-
-
 def test_claims_with_a_margin_have_no_joint_law_and_say_so(rng: np.random.Generator) -> None:
     claims = page(outcomes(shared_control(rng, 200, 3, 0.3)), margin=0.02)
     assert methods(claims) == {"holm"}
     assert max(c.interval.level for c in claims if c.interval) == pytest.approx(1 - 0.05 / 3)
-
-
-def test_an_adjusted_p_is_at_most_one() -> None:
-    joint = JointTests.of_p(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.95))
-    assert joint.adjusted(joint.keys, 0.9, more=5) == 1.0
-    assert joint.adjusted(joint.keys, 0.9) == pytest.approx(0.9)
 
 
 def test_the_law_of_four_units_by_hand(rng: np.random.Generator) -> None:
@@ -279,9 +263,3 @@ def test_claims_without_a_joint_law_add_their_p_value_by_hand() -> None:
     assert joint.adjusted(keys, 0.16, more=3) == pytest.approx(5 * 0.16)
     alike = JointTests.of_p(keys=keys, p=np.repeat([[0.01], [0.5], [0.6], [0.8]], 2, axis=1))
     assert alike.adjusted(keys, 0.2, more=1) == pytest.approx(0.25 + 0.2)
-
-
-def test_resamples_that_are_no_whole_thousands_are_all_drawn() -> None:
-    sums = np.random.default_rng(2).normal(size=(30, 2))
-    keys = [("m", ("a", "b")), ("m", ("a", "c"))]
-    assert joint_law(keys, sums, rng=np.random.default_rng(1), n_resamples=1500).far.shape == (1500, 2)

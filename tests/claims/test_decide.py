@@ -25,10 +25,9 @@ from richter.claims import (
     reach_of,
     units_for,
 )
-from richter.claims._decide import JUDGE_UNCHECKED
 from richter.claims._sizes import needed_units, units_needed
 from richter.errors import InputError
-from richter.records import Claim, Gate, Interval, Verdict
+from richter.records import Claim, Interval, Verdict
 
 
 def level_of(claim: Claim) -> float:
@@ -266,12 +265,6 @@ def test_numbers_that_are_no_level_or_attempts_are_refused() -> None:
             decide([ask(0.1)], **options)  # type: ignore[arg-type]
 
 
-def test_every_claim_has_the_stamp_of_its_page() -> None:
-    block = Asked(question=ask(0.1).question, metric=METRICS["accuracy"], evidence=Blocked(gate="items", reason="x"))
-    for claim in decide([ask(0.1), block], plan="abc", data_hash="def", seed=7):
-        assert (claim.plan, claim.data_hash, claim.seed) == ("abc", "def", 7)
-
-
 # ------------------------------------------------------------------ blocked, refuted otherwise, judged
 
 
@@ -339,17 +332,6 @@ def test_missing_grades_that_undo_a_claim_are_counted_by_hand(
     assert bool(claim.notes) is is_undone
     for known in (both, dataclasses.replace(counted, ignoring=None)):  # nothing says how many, or nothing was ignored
         assert not decide([ask(known, **asked)])[0].notes
-
-
-def test_an_unchecked_judge_is_the_basis_and_gates_and_notes_go_with_the_claim() -> None:
-    gate = Gate(name="fit", rule="it fits", passed=True)
-    evidence = normal(0.1, judged="graded by j; nobody checked it", notes=("of the evidence",))
-    (claim,) = decide([ask(evidence, basis="column x", notes=("of a check",), gates=(gate,))])
-    assert claim.basis == JUDGE_UNCHECKED
-    assert claim.judged == "graded by j; nobody checked it"
-    assert claim.notes == ("of a check", "of the evidence")
-    assert claim.gates == (gate,)
-    assert decide([ask(0.1, basis="column x")])[0].basis == "column x"
 
 
 @given(

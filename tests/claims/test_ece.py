@@ -130,11 +130,3 @@ def test_few_units_say_nothing() -> None:
     assert (evidence.interval(0.95).low, evidence.interval(0.95).high) == (0.0, 1.0)
     assert p_value(evidence, 0.0) == 1
     assert "4 units" in evidence.notes[0]
-
-
-def test_a_condition_against_itself_is_not_different(rng: np.random.Generator) -> None:
-    c, a = draw(rng, 400, (0.1, 0.1))
-    side = ece_side(c[:, 0], a[:, 0])
-    found = ece_difference(side, side)
-    assert found.estimate == 0
-    assert p_value(found, 0.0) == 1

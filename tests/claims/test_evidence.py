@@ -33,15 +33,6 @@ def test_p_value_against_scipy(value: float) -> None:
     )
 
 
-def test_p_value_of_the_estimate_is_one() -> None:
-    assert p_value(Evidence(estimate=2.0, interval=_normal), 2.0) == 1.0
-
-
-def test_what_is_not_said_of_evidence_is_nothing() -> None:
-    bare = Evidence(estimate=2.0, interval=_normal)
-    assert (bare.n, bare.units, bare.labels, bare.relative, bare.unit, bare.values) == (0, 0, 0, False, "item", ())
-
-
 def test_the_p_value_of_an_interval_that_excludes_or_holds_everything() -> None:
     never = Evidence(estimate=2.0, interval=lambda level: Interval(low=1.0, high=3.0, level=level, method="fixed"))
     assert p_value(never, 0.0) == 1e-12

@@ -5,7 +5,6 @@ import pytest
 
 from richter.claims import METRICS, Outcomes, unit_means
 from richter.errors import InputError
-from richter.records import Claim, Interval, Verdict, plain
 
 
 def test_unit_means_by_hand() -> None:
@@ -34,29 +33,3 @@ def test_weights_of_zero_are_refused() -> None:
             value=np.array([1.0, 0.0]),
             weight=np.array([1.0, 0.0]),
         )
-
-
-def test_amounts_say_no_direction_for_nothing() -> None:
-    points = METRICS["accuracy"]
-    assert points.amount(-0.0001, sign=True) == "0.0"
-    assert points.amount(0.0204, sign=True) == "+2.0"
-    assert points.amount(-0.0204, sign=True) == "-2.0"
-
-
-def test_plain_turns_numpy_and_undefined_numbers() -> None:
-    claim = Claim(
-        measure="accuracy",
-        conditions=("a", "b"),
-        verdict=Verdict.UNDECIDED,
-        sentence="It is undecided.",
-        interval=Interval(low=float("nan"), high=float(np.float64(2)), level=0.95, method="t"),
-    )
-    row = plain({"claim": claim, "counts": np.arange(3)})
-    assert row["claim"]["interval"] == {"low": None, "high": 2.0, "level": 0.95, "method": "t"}
-    assert row["counts"] == [0, 1, 2]
-    assert row["claim"]["id"] == claim.id != ""
-
-
-def test_a_claim_names_its_gate_exactly_when_blocked() -> None:
-    with pytest.raises(ValueError, match="blocked_by"):
-        Claim(measure="b", conditions=("a", "b"), verdict=Verdict.BLOCKED, sentence="Blocked.")

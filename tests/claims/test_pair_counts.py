@@ -37,10 +37,3 @@ def test_counts_are_no_evidence_on_groups_or_weights(more: dict[str, np.ndarray]
     values = (np.random.default_rng(4).random((20, 3)) < 0.5).astype(float)
     assert as_sample(outcomes(values)).right_counts is not None
     assert as_sample(outcomes(values, **more)).right_counts is None
-
-
-def test_half_right_and_repeats_are_not_counted_as_right_or_wrong() -> None:
-    values = (np.random.default_rng(5).random((20, 3)) < 0.5).astype(float)
-    assert as_sample(outcomes(np.stack([values, values], axis=2))).right_counts is None
-    values[0, 0] = 0.5
-    assert as_sample(outcomes(values)).right_counts is None

@@ -205,12 +205,3 @@ def test_a_gate_within_ten_per_cent_fails_at_a_bill_of_a_third_more_recovers_tru
         asked = Asked(question=question, metric=METRICS["money"], evidence=found_of(x))
         passed += decide([asked])[0].verdict is Verdict.VERIFIED
     assert passed <= 3
-
-
-def test_a_tail_of_a_law_without_a_variance_is_named_by_hand() -> None:
-    short, long = (np.arange(1, 301) / 301) ** -(1 / np.array([[3.0], [1.5]]))  # quantiles of two Pareto laws
-    notes = found_of(np.stack([short, np.random.default_rng(0).permutation(long)], axis=1)).notes
-    above = np.sort(long)[-31:]
-    index = 1 / np.mean(np.log(above[1:] / above[0]))
-    told = f"b has so long a tail of amounts (tail index {index:.1f}, under 2) that rarer, larger ones may undo this"
-    assert [note for note in notes if "tail index" in note] == [told]

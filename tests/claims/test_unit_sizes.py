@@ -26,13 +26,6 @@ def test_steps_are_hundredths_of_the_range_by_hand() -> None:
     assert [step.units for step in found] == [math.ceil((REACH / 0.2) ** 2), math.ceil((REACH / 0.08) ** 2)]
 
 
-def test_what_has_no_range_or_no_error_has_no_steps() -> None:
-    assert size_steps(normal(0.3, 0.1), METRICS["mean_score"], alpha=0.05) == ()
-    assert size_steps(normal(0.3, 0.1), METRICS["b"], alpha=0.05) == ()
-    assert size_steps(normal(0.3, 0.1, standard_error=0.0), SCORE, alpha=0.05) == ()
-    assert size_steps(normal(0.3, 0.1, standard_error=None), SCORE, alpha=0.05) == ()
-
-
 def test_the_detectable_difference_is_within_the_range_by_hand() -> None:
     assert min_detectable_difference(normal(0.0, 0.1), SCORE, tail=0.025) == pytest.approx(0.1 * REACH)
     widest = 4.0 / REACH  # an error that could have shown the whole range, 4

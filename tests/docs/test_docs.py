@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from pygments.lexers import get_all_lexers
 
 import richter
 import richter.errors
@@ -52,12 +51,6 @@ def test_commands_in_examples_exist() -> None:
                 continue
             if words[0] == "richter" and "." not in words[1]:  # `richter results.csv` needs no command
                 assert not unknown_options([w for w in words[1:] if w not in ("...", "…")]), line
-
-
-def test_code_blocks_are_in_languages_that_the_documentation_can_set() -> None:
-    known = {alias for _, aliases, _, _ in get_all_lexers() for alias in aliases}
-    named = {(page.name, word) for page in PAGES for word in re.findall(r"^```(\w+)$", page.read_text(), re.M)}
-    assert not [(page, word) for page, word in named if word not in known]
 
 
 def test_links_lead_somewhere() -> None:

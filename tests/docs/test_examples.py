@@ -29,10 +29,3 @@ def test_every_function_has_an_example(room: str) -> None:
     nodes = [node for block in blocks for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]
     called = {n.func.attr for n in nodes if isinstance(n.func, ast.Attribute) and ast.unparse(n.func.value) == room}
     assert not [name for name, _ in public(room) if name not in called | INSIDE]
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_function_returns_a_bare_tuple(room: str) -> None:
-    """Several things of one kind are a sequence; several kinds have names."""
-    given = {name: str(inspect.signature(value).return_annotation) for name, value in public(room)}
-    assert not [name for name, type_ in given.items() if type_.startswith("tuple[") and "..." not in type_[-5:]]

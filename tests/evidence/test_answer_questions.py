@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import METRICS, Blocked, Outcomes, Question
+from richter.claims import METRICS, Outcomes, Question
 from richter.evidence import Policy, SeveritySettings, evidence, has_values, joint_law_of, worst_sample
 from richter.evidence._severity_evidence import severity_pairs
 from richter.tables import Dataset
@@ -49,14 +49,6 @@ def test_a_confidence_of_one_answer_is_a_value_of_calibration() -> None:
     assert has_values(dataset_of(grades(), confidence={("q0003", "a", 0): 0.7}), "ece")
 
 
-def test_a_score_of_its_own_name_is_held_under_that_name_only() -> None:
-    fluency = dataclasses.replace(METRICS["mean_score"], name="fluency", low=0.0, high=1.0)
-    own = dataclasses.replace(outcomes(np.random.default_rng(0).random((60, 2)), "mean_score"), metric=fluency)
-    dataset = dataset_of(grades(), own)
-    assert has_values(dataset, "fluency")
-    assert not has_values(dataset, "mean_score")
-
-
 def test_the_worst_sample_has_missing_grades_at_the_worse_end_by_hand() -> None:
     table = np.ones((6, 2))
     table[4, 1] = np.nan
@@ -73,24 +65,6 @@ def law(dataset: Dataset, pairs: list[tuple[str, ...]], measure: str = "accuracy
     chosen = Policy(**policy)
     asked = [evidence(dataset, Question(measure=measure, conditions=pair), chosen) for pair in pairs]
     return joint_law_of(dataset, asked, chosen)
-
-
-def test_two_claims_have_a_joint_law_and_one_needs_none() -> None:
-    dataset = dataset_of(grades(conditions=3))
-    assert law(dataset, [("a", "b"), ("a", "c")]) is not None
-    assert law(dataset, [("a", "b")]) is None
-    assert law(dataset, [("a", "b"), ("c",)]) is None  # a level is no difference
-    assert law(dataset, [("a",), ("b",), ("a", "b"), ("a", "c")]) is not None
-
-
-def test_a_blocked_pair_leaves_no_law_of_two() -> None:
-    policy: dict[str, Any] = {"missing": "at-random", "min_shared": 0.5}
-    table = grades(conditions=3).value.reshape(60, 3).copy()
-    table[:40, 2] = np.nan
-    dataset = dataset_of(outcomes(table))
-    asked = evidence(dataset, Question(measure="accuracy", conditions=("a", "c")), Policy(**policy))
-    assert isinstance(asked.evidence, Blocked)
-    assert law(dataset, [("a", "b"), ("a", "c")], **policy) is None
 
 
 def test_differences_within_raters_have_no_joint_law() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import Blocked, Question, ece_difference, ece_evidence, ece_side
-from richter.evidence import Policy, confident_counts, evidence, graded_rows
+from richter.evidence import Policy, evidence
 from richter.tables import Dataset
 
 PAIR = Question(measure="ece", conditions=("a", "b"))
@@ -26,24 +26,6 @@ def made(known: np.ndarray | None = None, *, seed: int = 0, **more: object) -> t
 
 def side(right: np.ndarray, sure: np.ndarray, k: int, use: np.ndarray) -> object:
     return ece_side(sure[use, k], right[use, k], np.flatnonzero(use))
-
-
-def test_rows_of_a_condition_are_its_own_by_hand() -> None:
-    dataset, right, sure = made()
-    rows = graded_rows(dataset)
-    for k in (0, 1):
-        confidence, correct, item = rows.of(k)
-        assert np.array_equal(item, np.arange(80))
-        assert np.array_equal(correct, right[:, k])
-        assert np.array_equal(confidence, sure[:, k])
-    assert rows.run is None
-
-
-def test_answers_without_a_confidence_are_not_counted_by_hand() -> None:
-    known = np.ones((80, 2), dtype=bool)
-    known[:5, 0] = known[3:9, 1] = False
-    dataset, _, _ = made(known)
-    assert np.array_equal(confident_counts(dataset), known.astype(int))
 
 
 @pytest.mark.parametrize("k", [0, 1])

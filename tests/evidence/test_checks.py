@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
-from richter.claims import METRICS, Blocked, Outcomes, Question, block_claim, decide
+from richter.claims import METRICS, Blocked, Outcomes, Question, decide
 from richter.evidence import CHECKS, Policy, RaterShares, evidence, run_checks
 from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset, read_tables
@@ -479,17 +479,6 @@ def test_what_the_data_do_not_hold_is_untestable_with_the_reason() -> None:
     assert claim.verdict is Verdict.UNTESTABLE
 
 
-def test_a_claim_decided_elsewhere_is_blocked_with_the_reason() -> None:
-    (claim,) = decide([evidence(dataset_of(grades()), PAIR)])
-    block = Blocked(gate="raters", reason="no rater rated both", remedy="Rate again.", override="--trust-raters")
-    found = block_claim(claim, block, sentence="Not compared.")
-    assert found.sentence == "Not compared."
-    assert (found.verdict, found.blocked_by, found.reason) == (Verdict.BLOCKED, "raters", block.reason)
-    assert (found.remedy, found.override) == (block.remedy, block.override)
-    none = block_claim(claim, dataclasses.replace(block, gate=None), sentence="")
-    assert (none.verdict, none.blocked_by) == (Verdict.UNTESTABLE, None)
-
-
 # ------------------------------------------------------------------ range
 
 
@@ -511,16 +500,3 @@ def test_a_value_outside_the_range_of_its_row_blocks_by_hand(measure: str, value
         assert "more" not in block.reason
         assert block.remedy
         assert not block.override
-
-
-def test_the_first_of_several_values_outside_is_named_and_the_others_are_counted() -> None:
-    table = np.full((40, 2), 0.5)
-    table[3:6, 0] = -1, -2, -3
-    block = block_of(dataset_of(outcomes(table, "latency")), Question(measure="latency", conditions=("a", "b")))
-    assert block is not None
-    assert "-1 in item q0003 of a, and 2 more" in block.reason
-
-
-def test_severities_are_on_the_scale_that_the_reader_states() -> None:
-    table = np.random.default_rng(0).integers(0, 11, (60, 2)).astype(float)
-    assert block_of(dataset_of(outcomes(table, "mean_severity")), SEVERITY) is None

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,18 @@ from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import METRICS, Outcomes, Question
+from richter.claims import Outcomes, Question
 from richter.evidence import (
     RaterShares,
-    alignment_of,
     confident_counts,
     evidence,
-    graded_grid,
     group_shares,
     has_all_grades,
     label_conflicts,
-    lacking_grades,
     once,
-    outcomes_of,
     rater_shares,
-    sample_of,
 )
-from richter.evidence._facts import describe_out_of_range
 from richter.tables import Dataset
-
-PAIR = Question(measure="accuracy", conditions=("a", "b"))
 
 
 def grades(n: int = 100, conditions: int = 2) -> Outcomes:
@@ -52,22 +43,6 @@ def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
     assert calls["x",] == 2  # another dataset has its own memory
 
 
-@pytest.mark.parametrize(
-    "fact",
-    [
-        lambda d: outcomes_of(d, "accuracy"),
-        lambda d: sample_of(d, "accuracy"),
-        lambda d: alignment_of(d, False),
-        lambda d: lacking_grades(d, "accuracy", ("a", "b"), False, False),
-    ],
-)
-def test_facts_are_remembered_in_the_dataset(fact: Callable[[Dataset], Any]) -> None:
-    dataset = dataset_of(grades())
-    first = fact(dataset)
-    assert fact(dataset) is first
-    assert any(first is value for value in dataset.memory.values())
-
-
 def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from richter.evidence import _facts
 
@@ -84,40 +59,6 @@ def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch
 
 
 # ------------------------------------------------------------------ grades by condition and item
-
-
-def test_the_grid_has_each_grade_and_confidence_at_its_condition_and_item_by_hand() -> None:
-    values = grades(12, 3).value.reshape(12, 3)
-    values[2, 1] = values[5, 0] = np.nan
-    made = outcomes(values)
-    sure = {key: (7 * k % 20) / 20 for k, key in enumerate(keys_of(made)) if k % 4}
-    dataset = dataset_of(made, confidence=sure)
-    grid = graded_grid(dataset)
-    assert grid is not None
-    assert grid.correct.shape == grid.confidence.shape == (3, 12)
-    for k, item in enumerate(dataset.item_ids):
-        for c, condition in enumerate(dataset.conditions):
-            assert grid.correct[c, k] == pytest.approx(values[int(item[1:]), "abc".index(condition)], nan_ok=True)
-            assert grid.confidence[c, k] == pytest.approx(sure.get((item, condition, 0), np.nan), nan_ok=True)
-    assert graded_grid(dataset) is grid
-
-
-def test_there_is_no_grid_of_repeated_answers_nor_without_grades() -> None:
-    draws = np.random.default_rng(0).integers(0, 2, (12, 2, 3)).astype(float)
-    assert graded_grid(dataset_of(outcomes(draws))) is None
-    assert graded_grid(dataset_of(outcomes(draws[:, :, :1], "mean_severity"))) is None
-
-
-def test_a_pair_of_three_is_counted_on_its_own_rows_of_the_grid_by_hand() -> None:
-    """a answers 30 of 60 right, b those and 10 more, c those of b less 5 and 3 others."""
-    values = np.zeros((60, 3))
-    values[:30, 0] = values[:40, 1] = values[5:43, 2] = 1
-    report = compare_tables(dataset_of(outcomes(values)), n_resamples=100)
-    assert {pair.conditions: (pair.n_paired, pair.fixed, pair.broken) for pair in report.pairs} == {
-        ("a", "b"): (60, 10, 0),
-        ("a", "c"): (60, 13, 5),
-        ("b", "c"): (60, 3, 5),
-    }
 
 
 # ------------------------------------------------------------------ runs by name
@@ -193,24 +134,6 @@ def test_shares_of_raters_by_hand() -> None:
 
 
 # ------------------------------------------------------------------ ranges, groups, labels
-
-
-@pytest.mark.parametrize(("outside", "more"), [(1, ""), (3, ", and 2 more")])
-def test_values_out_of_range_are_counted_by_hand(outside: int, more: str) -> None:
-    x = np.full((10, 2), 0.5)
-    x[:outside, 1] = 1.5
-    row = dataclasses.replace(METRICS["mean_score"], low=0.0, high=1.0)
-    dataset = dataset_of(dataclasses.replace(outcomes(x, "mean_score"), metric=row))
-    found = describe_out_of_range(dataset, "mean_score")
-    assert found == f"mean score is 1.5 in item q0000 of b{more}: outside 0 to 1"
-
-
-@pytest.mark.parametrize(("low", "high"), [(None, None), (None, 1.0)])
-def test_a_scale_without_a_lower_end_has_nothing_below_it(low: float | None, high: float | None) -> None:
-    row = dataclasses.replace(METRICS["mean_score"], low=low, high=high)
-    values = outcomes(np.full((4, 2), -7.0), "mean_score")
-    dataset = dataset_of(dataclasses.replace(values, metric=row))
-    assert describe_out_of_range(dataset, "mean_score") == ""
 
 
 def test_groups_are_those_of_the_items_that_two_conditions_share_by_hand() -> None:

@@ -32,11 +32,6 @@ def test_a_row_is_a_draw_of_an_item_by_hand() -> None:
     assert found.of("b").tolist() == x[:, 1].ravel().tolist()
 
 
-def test_single_answers_are_each_their_own_unit_by_hand() -> None:
-    found = severity_rows(dataset_of(outcomes(rated(3)[:, :, 0], "mean_severity")), False)
-    assert (found.width, found.severity.shape, found.groups, found.weight, found.run) == (1, (2, 3), None, None, None)
-
-
 def test_groups_and_weights_are_those_of_the_items_by_hand() -> None:
     made = outcomes(rated(4, draws=2), "mean_severity", group=np.array([0, 0, 1, 1]), weight=np.array([1.0, 2, 3, 4]))
     found = severity_rows(dataset_of(made), False)
@@ -64,15 +59,6 @@ def test_runs_count_only_where_they_are_asked_about() -> None:
     assert by_run.of("b").tolist() == x[:, 1, ::-1].ravel().tolist()
     unnamed = severity_rows(dataset_of(made), True)
     assert (unnamed.run, unnamed.of("b").tolist()) == (None, x[:, 1].ravel().tolist())
-
-
-def test_each_answer_of_several_runs_has_a_row_of_its_own() -> None:
-    """Three runs with two answers of an item each: six rows an item, whatever the runs' numbers."""
-    made = outcomes(rated(3, draws=6), "mean_severity")
-    assert made.draw is not None
-    found = severity_rows(dataset_of(dataclasses.replace(made, run=made.draw // 2, runs=("r0", "r1", "r2"))), True)
-    assert found.width == 6
-    assert not np.isnan(found.severity).any()
 
 
 @pytest.mark.parametrize(

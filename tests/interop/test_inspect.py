@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers.foreign_logs import DEFLATED, STORED, ZSTD, inspect_header, inspect_sample, write_inspect
+from helpers.foreign_logs import DEFLATED, STORED, ZSTD, inspect_header, inspect_sample, write_inspect, write_zip
 from richter.claims import mean_evidence
 from richter.errors import InputError
 from richter.interop import LogOptions, problems, read_logs, write_run
@@ -121,6 +121,27 @@ def test_epochs_are_draws_of_one_item(tmp_path: Path) -> None:
     tables = read_tables(path)
     evidence = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0])
     assert (evidence.n, evidence.units, evidence.estimate) == (2, 2, pytest.approx(2 / 3))
+
+
+def test_long_texts_are_fetched_from_the_attachments(tmp_path: Path) -> None:
+    ref = "0123456789abcdef0123456789abcdef"
+    sample = inspect_sample("q0", input=f"attachment://{ref}", attachments={ref: "a very long question"})
+    assert read_logs([write_inspect(tmp_path / "a.eval", [sample])]).items["q0"].prompt == "a very long question"
+
+
+def test_chunked_samples_are_read(tmp_path: Path) -> None:
+    sample = inspect_sample("q0", input="attachment://1")
+    for field in ("metadata", "messages", "events", "attachments"):
+        del sample[field]
+    members = [
+        ("header.json", json.dumps(inspect_header()).encode()),
+        ("samples/q0_epoch_1/sample.json", json.dumps(sample).encode()),
+        ("samples/q0_epoch_1/metadata.json", b'{"subject": "places"}'),
+        ("samples/q0_epoch_1/attachments/0.json", b'["other", "the question"]'),
+        ("samples/q0_epoch_1/events/0.json", b"[]"),
+    ]
+    logs = read_logs([write_zip(tmp_path / "a.eval", members)])
+    assert (logs.items["q0"].prompt, logs.items["q0"].domain) == ("the question", "places")
 
 
 def test_an_interrupted_log_is_imported_and_marked(tmp_path: Path) -> None:

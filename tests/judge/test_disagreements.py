@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from judge.test_rating import judged_run
-from richter.audit import compare_tables, label_page, labelling_of, serve_rating, shared_sample
+from richter.audit import compare_tables, label_page, labelling_of, shared_sample
 from richter.audit._labelling import labels_of
 from richter.errors import InputError
-from richter.ratings import Sample, find_disagreements, rater_progress
+from richter.ratings import Sample, find_disagreements
 from richter.records import Rating
 from richter.store import open_ledger
 from richter.tables import read_tables
@@ -46,13 +46,6 @@ def test_the_first_two_labels_by_time_are_held_against_each_other() -> None:
     assert found.third is not None
     assert found.third.rater == "carl"
     assert find_disagreements(labels, [("other", "c", 0)]) == []
-
-
-def test_progress_counts_each_persons_labels_of_the_sample_by_hand() -> None:
-    judge = Rating(item="q", condition="c", rater="j", kind="judge", severity=1.0)
-    labels = [rating("ben", 1.0), rating("anna", 0.0), rating("dora", None), judge]
-    assert rater_progress(labels, [KEY]) == {"anna": 1, "ben": 1}
-    assert rater_progress(labels, []) == {}
 
 
 @pytest.fixture
@@ -119,12 +112,6 @@ def test_the_server_draws_no_batch_when_it_asks_whether_all_is_done(run: Path) -
         assert page.state()["task"] is not None  # the next batch
         assert len(page.sample.chosen) > len(before.chosen)
         assert not page.is_finished()
-
-
-def test_who_has_nothing_left_to_label_is_not_served(run: Path) -> None:
-    addresses: list[str] = []
-    rated = serve_rating(run, rater="anna", n=60, most=60, ready=lambda address, _: addresses.append(address))
-    assert (rated.done, len(addresses)) == (60, 1)  # it ended by itself
 
 
 def test_settling_the_last_disagreement_ends_it(run: Path) -> None:

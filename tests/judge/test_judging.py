@@ -1,6 +1,5 @@
 """A whole judging run: rules and a panel behind a real HTTP server, resumed, audited, aggregated and written out."""
 
-import csv
 import json
 import re
 import shutil
@@ -101,13 +100,6 @@ def test_the_audited_model_never_judges_itself(run: Path) -> None:
         judge_run(run, judges=other_name)
 
 
-def test_self_judging_is_said_when_allowed(run: Path) -> None:
-    with FakeApi(reply=judge_reply) as api:
-        judges = name_conditions([f"{api.url}#fake"], systems=("", "Be strict."))
-        result = judge_run(run, judges=judges, allow_self=True)
-    assert result.self_judging.n_self == result.self_judging.n_judge_ratings > 0
-
-
 def test_limit_and_estimate(run: Path) -> None:
     with FakeApi(reply=judge_reply) as one, FakeApi(reply=judge_reply) as two:
         judges = panel(one, two)
@@ -116,29 +108,6 @@ def test_limit_and_estimate(run: Path) -> None:
         assert estimate.money_usd_most is None  # no price is known: not 0
         judge_run(run, judges=judges, limit=4)
         assert sum(one.requests.values()) + sum(two.requests.values()) == 8
-
-
-def test_bad_requests(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No judge"):
-        judge_run(run)
-    (run / "facts.gazetteer.json.gz").unlink()
-    with pytest.raises(InputError, match="gazetteer"):
-        judge_run(run, rules=True)
-    with pytest.raises(InputError, match="no judge ratings"):
-        read_tables(run, options=ReadOptions(ratings="judge"))
-
-
-def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = tmp_path / "scores.csv"
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "--only", "judge", str(run), "--rules", "-o", str(scores), "--json", str(tmp_path / "out.json")])
-    assert stop.value.code == 0
-    assert "By rules" in capsys.readouterr().out
-    with scores.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 12
-    assert {"item", "condition", "severity", "domain", "tier"} <= set(rows[0])
-    assert json.loads((tmp_path / "out.json").read_text())["n_rule"] == 12
 
 
 def test_a_panel_that_says_nothing_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from judge.injections import INJECTIONS
 from richter.errors import CallFailed, InputError
 from richter.models import model_identity
-from richter.ratings import GRID, audit_self_judging
+from richter.ratings import audit_self_judging
 from richter.records import Answer, Condition, Decoding, Item, Rating, fence
 from richter.store import open_ledger
 from richter.texts import remove_thoughts
-from richter_audit.judge import aggregate, deal, judge_messages, rate_answer, read_reply, reply_schema
+from richter_audit.judge import aggregate, deal, judge_messages, rate_answer, read_reply
 from richter_audit.llm import Asker
 
 ITEM = Item(id="q1", prompt="What is the capital of France?", reference="Paris")
@@ -36,10 +36,6 @@ def parts(answer: str, detail: str = "full") -> tuple[str, str, str, str]:
     boundary, _ = fence({"question": ITEM.prompt, "reference": ITEM.reference, "answer": answer})
     before, inside, after = user["content"].split(boundary)
     return system["content"], before, inside, after
-
-
-def test_there_are_enough_injections() -> None:
-    assert len(set(INJECTIONS)) >= 40
 
 
 @pytest.mark.parametrize("detail", ["full", "brief"])
@@ -106,10 +102,6 @@ def test_a_reply_without_a_level_is_missing(text: str) -> None:
         read_reply(text)
 
 
-def test_the_schema_admits_exactly_the_scale() -> None:
-    assert tuple(reply_schema()["properties"]["severity"]["enum"]) == GRID
-
-
 # ---- dealing and aggregation -----------------------------------------------------------------------------------------
 
 
@@ -142,21 +134,6 @@ def test_another_name_is_the_same_model(other: str) -> None:
     assert model_identity(other) == model_identity("openai/gpt-4o")
 
 
-def test_different_models_stay_different() -> None:
-    names = ["openai/gpt-4o", "openai/gpt-4o-mini", "openai/gpt-4.1", "together/meta-llama/Llama-3.1-8B-Instruct"]
-    names += ["together/meta-llama/Llama-3.1-70B-Instruct", "smollm2"]
-    assert len({model_identity(n) for n in names}) == len(names)
-    assert model_identity("smollm2") == model_identity("local/smollm2")
-    assert model_identity("/models/Qwen2.5-7B-Instruct.Q4_K_M.gguf") == model_identity("vllm/Qwen/Qwen2.5-7B-Instruct")
-
-
-def test_a_copied_file_is_the_same_model(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.gguf", tmp_path / "other-name.gguf"
-    one.write_bytes(b"GGUF" + b"x" * 100)
-    two.write_bytes(one.read_bytes())
-    assert model_identity(str(one)) == model_identity(str(two))
-
-
 @pytest.mark.parametrize(
     ("scores", "rule", "expected"),
     [
@@ -175,11 +152,6 @@ def test_a_copied_file_is_the_same_model(tmp_path: Path) -> None:
 )
 def test_aggregation_by_hand(scores: tuple, rule: str, expected: float | None) -> None:
     assert aggregate(*scores, rule=rule).severity == expected
-
-
-def test_unknown_rule_is_refused() -> None:
-    with pytest.raises(InputError, match="not known"):
-        aggregate(1.0, 2.0, rule="median")  # type: ignore[arg-type]
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
@@ -258,3 +230,18 @@ def test_self_judging_is_found_under_another_name() -> None:
     assert (found.n_judge_ratings, found.n_self, found.pairs) == (4, 1, (("j1", "new"),))
     with pytest.raises(InputError, match="which model"):
         audit_self_judging(ratings, audited, judges[:1])
+
+
+def test_different_models_stay_different() -> None:
+    names = ["openai/gpt-4o", "openai/gpt-4o-mini", "openai/gpt-4.1", "together/meta-llama/Llama-3.1-8B-Instruct"]
+    names += ["together/meta-llama/Llama-3.1-70B-Instruct", "smollm2"]
+    assert len({model_identity(n) for n in names}) == len(names)
+    assert model_identity("smollm2") == model_identity("local/smollm2")
+    assert model_identity("/models/Qwen2.5-7B-Instruct.Q4_K_M.gguf") == model_identity("vllm/Qwen/Qwen2.5-7B-Instruct")
+
+
+def test_a_copied_file_is_the_same_model(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.gguf", tmp_path / "other-name.gguf"
+    one.write_bytes(b"GGUF" + b"x" * 100)
+    two.write_bytes(one.read_bytes())
+    assert model_identity(str(one)) == model_identity(str(two))

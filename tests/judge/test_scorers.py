@@ -1,5 +1,4 @@
 import json
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -7,7 +6,7 @@ import pytest
 
 from helpers.local_model import need_smollm2
 from richter.cli import main
-from richter.errors import InputError, MissingPart, ModelError
+from richter.errors import InputError, ModelError
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
 from richter_audit.judge._text_scores import read_nll, toxicity
@@ -18,25 +17,6 @@ from richter_audit.stages._score import answers_of, own_nll, score_nll, write_sc
 def test_mean_nll_by_hand() -> None:
     assert read_nll(Answer(text="a b", tokens=("a", " b"), logprobs=(-1.0, -3.0)), "a b") == 2.0
     assert read_nll(Answer(text="a", tokens=("a",), logprobs=(-1.0,)), "a b") == 1.0  # only its first tokens
-
-
-def test_what_was_not_scored_is_none() -> None:
-    assert read_nll(Answer(text="", error="failed"), "a") is None
-    assert read_nll(Answer(text=""), "a") is None
-    assert read_nll(Answer(text="other", logprobs=(-1.0,)), "a b") is None
-
-
-def test_missing_classifier_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "profanity_check", None)
-    with pytest.raises(MissingPart, match="pip install alt-profanity-check"):
-        toxicity(["text"])
-
-
-def test_toxicity_is_a_probability_that_orders_texts() -> None:
-    pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
-    mild, rude, empty = toxicity(["hello there, friend", "you are a damn idiot", ""])
-    assert 0 <= empty <= 1
-    assert mild < 0.5 < rude <= 1
 
 
 def test_toxicity_by_a_linear_model_at_a_path_against_sklearn(tmp_path: Path) -> None:
@@ -64,18 +44,6 @@ def run(*args: str) -> int:
     with pytest.raises(SystemExit) as stop:
         main(list(args))
     return int(stop.value.code or 0)
-
-
-def test_files_without_answers_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("item,condition\n1,a\n")
-    assert run("audit", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
-    assert "can't find the column with the scores" in capsys.readouterr().err
-    path.write_text("item,condition,answer\n1,a,b\n")
-    assert run("audit", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
-    assert "needs the column `prompt`" in capsys.readouterr().err
-    assert run("audit", str(path), "--scorer", "nll", "-o", str(path)) == 1
-    assert "would overwrite" in capsys.readouterr().err
 
 
 def test_a_model_that_fails_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

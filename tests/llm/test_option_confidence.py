@@ -143,17 +143,3 @@ def test_fewer_tokens_are_listed_where_a_server_refuses_twenty(tmp_path: Path) -
         assert [body["top_logprobs"] for body in api.bodies] == [5]
     with open_ledger(tmp_path / "run") as ledger:
         assert len(ledger.confidences()) == 2
-
-
-def test_two_items_with_one_question_share_its_confidence(tmp_path: Path) -> None:
-    items = [Item(id=f"i{n}", prompt="City?", reference="Paris", options=OPTIONS) for n in range(2)]
-    with OptionsApi(reply=lambda prompt: f"Answer:{best_letter(prompt)}") as api:
-        decoding = Decoding(max_tokens=8, logprobs=True)
-        conditions = name_conditions([api.model], decoding=decoding, style="choice")
-        with open_ledger(tmp_path / "run", mode="write") as ledger:
-            ledger.add_items(items)  # in one order of options, so that the two are one call
-        ask_run(tmp_path / "run", items, conditions)
-        assert len(api.bodies) == 1
-    with open_ledger(tmp_path / "run") as ledger:
-        values = {c.item: c.value for c in ledger.confidences() if c.source == OPTIONS_SOURCE}
-    assert values["i0"] == values["i1"]

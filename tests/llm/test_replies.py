@@ -16,7 +16,6 @@ from richter.errors import ModelError, WrongKey
 from richter.models import Price
 from richter.records import Answer, Decoding
 from richter.store import open_ledger
-from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._model import Refused, TryAgain
 from richter_audit.llm._reply import read_answer, retry_after_s
 from richter_audit.llm._sentinel import Sentinels
@@ -91,15 +90,6 @@ def test_replies_that_are_no_answer_are_not_paid_for_without_end(tmp_path: Path)
         assert "5 attempts" in answers["q"].error
     with open_ledger(tmp_path) as ledger:
         assert [body for _, body in ledger.aside()] == [b'{"choices": []}'] * 5
-
-
-def test_admitted_answers_can_be_stored_by_hand() -> None:
-    odd = Answer(text="a\ud800", finish="\udfff" * 500, tokens=("\ud83d",), logprobs=(math.nan,), tokens_in=True)
-    answer, aside = admit(odd)
-    assert (answer.text, answer.tokens, answer.logprobs, answer.tokens_in) == ("a\ufffd", (), (), None)
-    assert len(answer.finish) == 200
-    assert json.loads(aside)["text"] == "a\ud800"
-    assert admit(answer) == (answer, b"")
 
 
 # ---- the answer belongs to the question ------------------------------------------------------------------------------
@@ -348,10 +338,3 @@ def test_reasoning_parts_tools_and_empty_choices_by_hand() -> None:
             read(broken)
         assert again.value.maybe_billed
         assert again.value.aside == broken
-
-
-def test_a_refused_attempt_travels_between_machines() -> None:
-    import pickle
-
-    error = pickle.loads(pickle.dumps(Refused("no", if_all=ModelError("x", remedy="y"), maybe_billed=True, aside=b"z")))
-    assert (error.reason, str(error.if_all), error.maybe_billed, error.aside) == ("no", "x y", True, b"z")

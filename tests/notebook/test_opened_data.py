@@ -1,7 +1,5 @@
 """`richter.open`: one object over runs, files and frames, and what a notebook shows of its results."""
 
-import dataclasses
-import importlib
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -19,8 +17,7 @@ import richter
 from helpers.small_run import scores, small_run
 from richter.cli._main import _root
 from richter.errors import InputError
-from richter.notebook import Run
-from richter.records import Interval, Mark, Shown, picture, plain
+from richter.records import plain
 
 HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
 
@@ -90,29 +87,6 @@ def test_a_frame_like_pandas_gives_the_same(rng: np.random.Generator) -> None:
     assert same.floors().to_dict() == richter.open(frame).floors().to_dict()
 
 
-def test_a_real_pandas_frame_gives_the_same(rng: np.random.Generator) -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is no part of Richter")
-    frame = scores(rng)
-    real = pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
-    assert richter.open(real).compare().to_dict() == richter.open(frame).compare().to_dict()
-    array = richter.severity.estimate_b(real["severity"], n_resamples=200, rng=np.random.default_rng(0))
-    assert array == richter.severity.estimate_b(frame["severity"], n_resamples=200, rng=np.random.default_rng(0))
-
-
-def test_calibration_from_a_frame(rng: np.random.Generator) -> None:
-    c = rng.random(500)
-    frame = pl.DataFrame(
-        {
-            "item": [f"{i:03d}" for i in range(500)],
-            "condition": ["m"] * 500,
-            "confidence": c,
-            "correct": (rng.random(500) < c).astype(int),
-        }
-    )
-    found = richter.open(frame).calibration().conditions[0].result
-    assert found == richter.calibration.unit_ece(c, frame["correct"].to_numpy())
-
-
 def test_bad_sources(tmp_path: Path, rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="no such run or file"):
         richter.open(tmp_path / "none")
@@ -162,44 +136,6 @@ def test_notebook_figures_are_inert_svg(rng: np.random.Generator) -> None:
         ElementTree.fromstring(html)  # well-formed: what was opened is closed
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Shown):
-    """As results are: an estimate with its interval, others by prefix, results inside."""
-
-    estimate: float | None
-    interval: Interval | None
-    rate: float = 0.25
-    rate_interval: Interval | None = None
-    parts: tuple["Measured", ...] = ()
-    sentence: str = ""
-
-
-UNIT = Interval(low=0.0, high=1.0, level=0.95, method="")
-
-
-def test_interval_lies_where_the_numbers_say_by_hand() -> None:
-    """A panel over [0, 1] with 5% of room on each side: 0 is at 230 + 300 * 0.05 / 1.1 pixels, 1 at 516.4."""
-    drawn = Measured(estimate=0.5, interval=UNIT)._repr_html_()
-    assert 'x1="243.6" x2="516.4"' in drawn
-    assert 'cx="380.0"' in drawn
-    assert "0.5 (95% CI 0 to 1)" in drawn
-
-
-def test_every_interval_inside_is_shown_with_its_own_estimate() -> None:
-    inner = Measured(estimate=0.75, interval=UNIT)
-    drawn = Measured(
-        estimate=0.5, interval=UNIT, rate_interval=UNIT, parts=(inner,), sentence="So it is."
-    )._repr_html_()
-    assert drawn.startswith('<div class="richter"><p>So it is.</p>')
-    assert [f"{v} (95% CI 0 to 1)" in drawn for v in (0.5, 0.25, 0.75)] == [True] * 3
-    assert drawn.count("<svg") == 2  # one panel for the estimates, one for the rate
-
-
-def test_undefined_is_not_drawn() -> None:
-    assert "<circle" not in Measured(estimate=None, interval=None)._repr_html_()
-    assert "undefined" in picture([], [Mark(panel="b", label="", estimate=None, interval=None)])
-
-
 def statistics(column: Any) -> list[Any]:
     """Statistics of every room on columns made by `column` (an array, a polars or a pandas column)."""
     rng = np.random.default_rng(1)
@@ -230,25 +166,6 @@ def test_statistics_take_lists_and_polars_columns() -> None:
     assert [as_plain(r) for r in statistics(lambda x: x.tolist())] == expected
 
 
-def test_statistics_take_pandas_columns() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is no part of Richter")
-    expected = [as_plain(r) for r in statistics(lambda x: x)]
-    assert [as_plain(r) for r in statistics(lambda x: pandas.Series(x, index=range(1000, 1400)))] == expected
-
-
-def test_open_is_typed_as_run(rng: np.random.Generator) -> None:
-    assert isinstance(richter.open(scores(rng)), Run)
-
-
-def test_a_result_prints_its_sentence_and_a_small_table_by_hand() -> None:
-    one = Measured(estimate=0.5, interval=Interval(low=0.25, high=0.75, level=0.95, method="by hand"))
-    assert str(one) == "estimate    0.5  95% CI 0.25 to 0.75"
-    frame = one.to_frame()
-    assert frame.columns == ["measure", "of", "estimate", "low", "high"]
-    assert frame.rows() == [("estimate", "", 0.5, 0.25, 0.75)]
-    assert Measured(estimate=None, interval=None).to_frame().height == 0
-
-
 def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Path) -> None:
     run = richter.open(run_folder)
     for result in (run.measure(), run.compare("old", "new"), run.severity(), run.floors()):
@@ -258,26 +175,6 @@ def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Pa
         assert not str(result).startswith(type(result).__name__)
     claim = run.compare("old", "new").claims[0]
     assert claim.to_frame().row(0, named=True)["estimate"] == claim.estimate  # the rest: one row of its own values
-
-
-CORE_ROOMS = ("audit", "calibration", "claims", "floors", "records", "severity", "stats", "tail")
-AUDIT_ROOMS = ("ascent", "judge", "stages")
-
-
-@pytest.mark.parametrize(
-    ("rooms", "least"),
-    [
-        ([f"richter.{name}" for name in CORE_ROOMS], 30),
-        pytest.param(
-            ["richter.ratings", *(f"richter_audit.{name}" for name in AUDIT_ROOMS)], 15, marks=pytest.mark.audit
-        ),
-    ],
-)
-def test_every_public_result_has_a_frame(rooms: list[str], least: int) -> None:
-    public = [getattr(room, name) for room in map(importlib.import_module, rooms) for name in room.__all__]
-    results = [c for c in public if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "to_dict")]
-    assert len(results) > least
-    assert [c.__name__ for c in results if not hasattr(c, "to_frame")] == []
 
 
 def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:

@@ -172,12 +172,6 @@ def test_unpaired_agrees_with_scipys_welch_test_on_scores() -> None:
     assert claim.p == pytest.approx(expected.pvalue, rel=0.02)  # degrees of freedom may be joined in another way
 
 
-def test_what_is_vouched_for_reaches_a_size(table: Path, tmp_path: Path) -> None:
-    asked = printed(tmp_path, "size", table, "old", "new", "--margin", "5pt", "--unpaired")
-    found = richter.size(table, conditions=("old", "new"), margin="5pt", unpaired=True)
-    assert found.items == asked["labels"] > richter.size(table, conditions=("old", "new"), margin="5pt").items
-
-
 def test_groups_and_weights_reach_the_claim() -> None:
     rng = np.random.default_rng(5)
     group = np.repeat(np.arange(30), 10)
@@ -214,14 +208,6 @@ def test_arrays_pass_the_checks_of_every_command() -> None:
     fewer_errors = richter.paired(old, new, better="lower")
     assert fewer_errors.estimate == pytest.approx(new.mean() - old.mean())
     assert (fewer_errors.measure, fewer_errors.better) == ("error_rate", "lower")
-
-
-def test_a_margin_in_points_is_a_share_of_the_scale() -> None:
-    a = np.tile([1.0, 3.0, 5.0, 2.0], 100)
-    claim = richter.paired(a, a, scale=(1, 5), margin="5pt")
-    assert claim.margin == pytest.approx(0.2)
-    assert claim.verdict == "equivalent"
-    assert richter.paired([0, 1] * 300, [0, 1] * 300, margin=0.05).verdict == "equivalent"
 
 
 @pytest.mark.parametrize(
@@ -273,34 +259,6 @@ def test_a_result_is_looked_up_by_pair_and_measure(table: Path) -> None:
         result["nothing"]
 
 
-def test_a_frame_of_claims_has_the_numbers_of_the_claims(table: Path) -> None:
-    pytest.importorskip("pandas")
-    result = richter.compare(table, conditions=("old", "new"), by="subject")
-    frame = result.to_frame()
-    assert frame.columns == ["measure", "first", "second", "subset", "estimate", "low", "high", "level", "p",
-                             "p_adjusted", "verdict", "n", "units", "basis", "method"]  # fmt: skip
-    first = frame.row(0, named=True)
-    claim = result["old", "new"]
-    assert claim.interval is not None
-    assert (first["first"], first["second"], first["low"], first["level"]) == (
-        "old", "new", claim.interval.low, claim.interval.level,
-    )  # fmt: skip
-    assert set(frame.filter(pl.col("subset").is_not_null())["subset"]) == {"law", "art"}
-    assert list(result.to_frame(pandas=True)["estimate"]) == frame["estimate"].to_list()
-
-
-def test_a_row_on_money_says_that_it_is_a_ratio_and_that_nobody_graded_it_by_hand(table: Path) -> None:
-    """The amounts of `new` over those of `old`, minus 1, by polars' own sums."""
-    result = richter.compare(table, conditions=("old", "new"), on=("accuracy", "money"))
-    rows = {row["measure"]: row for row in result.to_frame().iter_rows(named=True)}
-    total = {name: frame["money_usd"].sum() for (name,), frame in pl.read_csv(table).group_by("condition")}
-    assert rows["money"]["estimate"] == pytest.approx(total["new"] / total["old"] - 1)
-    assert rows["money"]["method"].startswith("ratio of totals")
-    assert rows["money"]["basis"] == "amounts as given"
-    assert not rows["accuracy"]["method"].startswith("ratio of totals")
-    assert rows["accuracy"]["basis"] == result["accuracy"][0].basis != rows["money"]["basis"]
-
-
 def test_a_result_shows_itself(table: Path, tmp_path: Path) -> None:
     result = richter.compare(table)
     assert len(str(result).splitlines()) == 3
@@ -319,29 +277,6 @@ def test_a_result_shows_itself(table: Path, tmp_path: Path) -> None:
     assert result.verify().exit_code == 0
 
 
-def test_a_claim_shows_itself_in_one_line() -> None:
-    claim = richter.paired([1, 0, 1, 0] * 50, [1, 1, 1, 0] * 50)
-    assert repr(claim).startswith("<Claim on accuracy, verified: b is more accurate than a")
-    assert len(repr(claim)) < 150
-    assert not {"derived", "unwritten", "flat", "keyed", "named", "schema", "always"} & set(dir(claim))
-    assert {"estimate", "interval", "p", "verdict", "to_frame"} <= set(dir(claim))
-
-
-def test_calibration_and_severity_show_themselves(tmp_path: Path) -> None:
-    """Both have a summary, a figure and a page, as a comparison has."""
-    rng = np.random.default_rng(3)
-    sure = rng.beta(5, 2, 300)
-    right = rng.random(300) < sure
-    table = {"id": range(300), "correct": right.astype(int), "confidence": sure}
-    found = richter.open(pl.DataFrame({**table, "severity": np.where(right, 0, rng.integers(1, 5, 300))}))
-    for result in (found.calibration(), found.severity(n_resamples=200)):
-        assert result.claims[0].sentence in result.summary() if result.claims else result.understood in result.summary()
-        assert len(repr(result)) < 150
-        assert result.plot()._repr_svg_().startswith("<svg")
-        assert "data" not in result.to_dict()
-    assert found.calibration().report(tmp_path / "page.html").exists()
-
-
 def test_an_unpaired_size_without_data_has_two_sides(tmp_path: Path) -> None:
     """R's power.prop.test(p1 = .50, p2 = .75, power = .90) gives 77 in each group."""
     found = richter.size(accuracy=(0.5, 0.75), unpaired=True, power=0.9).details
@@ -351,37 +286,6 @@ def test_an_unpaired_size_without_data_has_two_sides(tmp_path: Path) -> None:
     assert found.discordance is None
     by_command = printed(tmp_path, "size", "--accuracy", "0.5", "0.75", "--unpaired", "--power", "0.9")
     assert json.loads(json.dumps(found.to_dict())) == by_command
-
-
-@pytest.mark.parametrize(
-    "stated",
-    [{"accuracy": (0.8, 0.84)}, {"discordance": 0.2}, {"phi": 0.3}, {"cluster_size": 5.0}, {"intraclass": 0.1}],
-)
-def test_a_size_refuses_expectations_beside_data(stated: dict[str, Any], table: Path) -> None:
-    with pytest.raises(richter.InputError) as caught:
-        richter.size(table, conditions=("old", "new"), **stated)
-    assert "--" not in str(caught.value)
-    assert next(iter(stated)) in caught.value.what
-    [(name, value)] = stated.items()
-    words = [str(v) for v in (value if isinstance(value, tuple) else (value,))]
-    with pytest.raises(SystemExit) as stopped:
-        main(["size", str(table), "old", "new", f"--{name.replace('_', '-')}", *words])
-    assert stopped.value.code == 1
-
-
-@pytest.mark.parametrize("stated", [{"discordance": 0.2}, {"phi": 0.3}])
-def test_an_unpaired_size_refuses_what_only_pairs_have(stated: dict[str, Any]) -> None:
-    with pytest.raises(richter.InputError):
-        richter.size(margin="4pt", unpaired=True, **stated)
-
-
-def test_the_size_of_two_expected_accuracies_is_for_their_difference() -> None:
-    """Not for two points, which nobody asked for."""
-    found, stated = richter.size(accuracy=(0.8, 0.84)), richter.size(accuracy=(0.8, 0.84), margin=0.04)
-    assert found.items == found.details.to_show_the_gap == stated.details.to_show_the_gap < stated.items
-    found, stated = richter.size(accuracy=0.8), richter.size(accuracy=(0.8, 0.8), margin=0.02)
-    assert found.items == stated.details.to_show_the_gap
-    assert [step.difference for step in found.details.steps] == [0.05, 0.02]
 
 
 def test_a_column_is_mapped_by_the_words_that_readings_use(tmp_path: Path) -> None:
@@ -441,11 +345,6 @@ def test_the_public_surface_is_small_and_every_name_has_an_example_that_runs() -
                 p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) or p.default is p.empty or p.name == "data"
                 for p in inspect.signature(value).parameters.values()
             ), name
-
-
-def test_the_page_on_python_lists_the_public_names_of_every_module() -> None:
-    page = (SOURCE.parent / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
-    assert [name for name in public_names() if f"`{name.rpartition('.')[2]}`" not in page and "." in name] == []
 
 
 SCRIPT = """

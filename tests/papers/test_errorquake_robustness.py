@@ -18,7 +18,6 @@ from errorquake_robustness import (
     aggregation_rules,
     dual_coverage,
     exceedance_sweep,
-    fixed_m_min,
     leave_one_domain_out,
     recount,
 )
@@ -104,12 +103,6 @@ def test_exceedance_sweep_drops_thin_tails(rng: np.random.Generator) -> None:
     assert "m0" in found[30][1]
     assert found[75][1] == ("m1", "m2")
     assert found[75][0].n_conditions == 2
-
-
-def test_fixed_m_min_rows(rng: np.random.Generator) -> None:
-    rows = fixed_m_min(simulated_scores(rng, [0.3, 1.2]), rng=rng, **FAST)
-    assert [r.rule for r in rows] == [f"m_min = {m:g}" for m in (0.5, 1, 1.5, 2, 2.5, 3)]
-    assert rows[0].disjoint == 1
 
 
 def test_hierarchical_bootstrap_brackets_a_clear_case(rng: np.random.Generator) -> None:

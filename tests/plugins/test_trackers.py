@@ -32,14 +32,6 @@ def test_metrics_are_the_documents_numbers_and_nothing_is_made_up(run_folder: Pa
     assert params_of(document)["old/model"] == "simulated/m"
 
 
-def test_names_that_trackers_refuse_are_made_plain_and_stay_apart() -> None:
-    row = {"answered": 1, "failed": 0, "how_often": {"estimate": 0.5}, "how_badly": None, "knows": None, "model": "m"}
-    names = ("a/b", "a:b", "../x\n", "")
-    found = metrics_of({"conditions": [row | {"name": n} for n in names], "claims": []})
-    assert len([k for k in found if k.endswith("/error_rate")]) == len(names)
-    assert not [k for k in found if "\n" in k or (k.startswith("..") and "/" in k[:2])]
-
-
 @pytest.mark.parametrize(("package", "log"), [("mlflow", "--mlflow"), ("wandb", "--wandb")])
 def test_a_missing_package_is_named_in_one_line(
     package: str, log: str, run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -121,14 +121,6 @@ def test_evidence_opens_at_what_matters_and_filters_by_hand(browser: Browser) ->
     assert items(browser) == ["item-021"]
 
 
-def test_words_that_differ_are_marked(browser: Browser) -> None:
-    browser.promise("RICHTER_REPORT.show({item: 'item-018', condition: 'simulated old', other: 'simulated new'})")
-    browser.wait("document.querySelectorAll('.items article').length === 1")
-    marks = "return [...document.querySelectorAll('.items .side mark')].map((n) => n.textContent)"
-    # "Wrong answer 18 of 0" beside "Reference 18": they share the number only
-    assert browser.script(marks) == ["Wrong answer", "of 0", "Reference"]
-
-
 def test_keys_move_turn_and_search(browser: Browser) -> None:
     show(browser, "all")
     browser.script("document.querySelector('.items article').focus()")
@@ -192,12 +184,6 @@ def test_opening_what_is_behind_a_figure(browser: Browser) -> None:
     assert "error rate" in tip
 
 
-def test_a_number_of_the_table_opens_its_comparison(browser: Browser) -> None:
-    link = "document.querySelector('.measures a.amount')"
-    browser.script(f"{link}.click()")
-    browser.wait(f"document.querySelector({link}.getAttribute('href')).open")
-
-
 def test_the_table_is_sorted_by_a_column(browser: Browser) -> None:
     values = "return [...document.querySelectorAll('.measures tbody tr')].map((r) => Number(r.cells[1].dataset.value))"
     for turned in (True, False):
@@ -244,11 +230,6 @@ def test_keyboard_reaches_everything(browser: Browser) -> None:
     assert reached == 0
 
 
-def test_a_term_is_explained_where_it_stands(browser: Browser) -> None:
-    browser.script("document.querySelector('.claim').open = true; document.querySelector('.claim .word').click()")
-    assert browser.script("return document.querySelector('.term:popover-open').textContent").startswith("verified")
-
-
 def test_paper_is_light_and_one_page(driver: Browser, tmp_path: Path) -> None:
     """The answer, the numbers, the findings and the signature of two conditions, on one sheet."""
     run = build_run(tmp_path / "run")
@@ -283,10 +264,3 @@ def test_a_page_of_the_worst_input_still_reads(driver: Browser, tmp_path: Path) 
     assert "It is of a form that this version does not draw." in text
     assert driver.logged() == []
     assert (tmp_path / "report.html").stat().st_size < 5_000_000
-
-
-def test_theme_button_and_documentation(browser: Browser) -> None:
-    browser.script("document.getElementById('theme').click()")
-    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 22)"
-    browser.script("document.querySelector('#figure-severity-curve a').click()")
-    browser.wait("document.querySelector('#docs-estimators-b-value details').open")

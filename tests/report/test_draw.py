@@ -22,17 +22,6 @@ def test_a_dot_stands_where_its_numbers_say_by_hand() -> None:
     assert f'viewBox="0 0 {WIDTH} {height}"' in text
 
 
-def test_more_is_to_the_right_and_up() -> None:
-    x, y = axis([1, 100], log=True), axis([0, 1])
-    places = []
-    for value in (1, 10, 100):
-        text, _ = panel_svg(Panel(x=x, y=y, marks=[Mark(kind="dot", at=[(value, value / 100)])]))
-        places.append([float(v) for v in re.findall(r'c[xy]="([0-9.]+)"', text)])
-    assert places[0][0] < places[1][0] < places[2][0]
-    assert places[0][1] > places[1][1] > places[2][1]
-    assert places[1][0] - places[0][0] == pytest.approx(places[2][0] - places[1][0], abs=0.2)  # equal steps of a log
-
-
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.booleans())
 def test_an_axis_holds_its_values_and_few_ticks(values: list[float], zero: bool) -> None:
     made = axis(values, zero=zero)
@@ -60,24 +49,3 @@ def test_every_mark_of_every_figure_lies_in_its_panel_and_names_a_row() -> None:
             rows = [int(k) for k in re.findall(r'data-row="(\d+)"', text)]
             assert rows, name
             assert max(rows) < len(figure.rows), name
-
-
-def test_a_figure_that_would_show_nothing_is_a_line() -> None:
-    """Three errors make no bars, a law that fits nobody no curve, and two conditions are no board but a difference."""
-    whole = document(("a", "b"))
-    curve = [{**p, "count": 1 if p["severity"] <= 1.5 else 0} for p in whole["sections"]["severity"]["curve"]][:3]
-    small = {**whole, "sections": {**whole["sections"], "severity": {"curve": curve, "study": {"conditions": {}}}}}
-    drawn = figures(small)
-    assert not {"severity-distribution", "severity-curve", "floors-ranking"} & set(drawn)
-    assert {"severity-distribution", "severity-curve"} <= set(figures(whole))
-    for condition in whole["sections"]["severity"]["study"]["conditions"].values():
-        condition["slope"]["adequate"] = False
-    assert "severity-curve" not in figures(whole)
-
-
-def test_rates_say_the_level_that_a_plan_gave_their_intervals() -> None:
-    row = {"severity": 3.0, "per_million": 10.0, "upper": 30.0, "count": 1, "n": 100}
-    row |= {"interval": {"low": 1.0, "high": 20.0, "level": 0.9, "method": "wilson"}}
-    study = {"study": {"conditions": {"a": {"per_million": {"3.0": row}}}}}
-    found = figures({"sections": {"severity": study}})["severity-per-million"]
-    assert "90% CI" in found.sentence

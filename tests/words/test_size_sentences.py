@@ -1,20 +1,17 @@
 """One source of sizes and of next steps: `compare`, `size` and the page say the same of the same data."""
 
 import csv
-import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from richter.audit import compare_tables, measure_run, size_from_expectation, size_from_pilot
+from richter.audit import compare_tables, measure_run, size_from_pilot
 from richter.cli import main
-from richter.evidence import Policy
-from richter.records import Claim, Verdict
+from richter.records import Verdict
 from richter.tables import read_tables
-from richter.words import NamedData, describe_first_step, describe_gap_size, describe_pilot_size
+from richter.words import describe_pilot_size
 
 
 def table(path: Path, *, group: int = 0, repeats: int = 1, own_questions: bool = False, **more: object) -> Path:
@@ -54,16 +51,6 @@ def test_compare_and_size_say_one_sentence_on_sizes(
         assert [s.items for s in size.steps] == [pytest.approx(s.units * per_unit, abs=2) for s in claim.sizes]
 
 
-def test_sizes_without_data_are_a_ladder_unless_a_margin_is_stated_by_hand() -> None:
-    """d = 2 x 0.8 x 0.2 x (1 - 0.3) = 0.224, n = ((1.96 sqrt(d) + 0.84 sqrt(d - g^2)) / g)^2: 701 and 4,394."""
-    first, *rest = describe_gap_size(size_from_expectation())
-    assert first == "For 5 points you need about 710 questions, for 2 points about 4,400."
-    assert not any("show that there is none" in line for line in rest)
-    first, second, *_ = describe_gap_size(size_from_expectation(0.02))
-    assert first == "For 2 points you need about 4,900 questions."
-    assert second == "4,394 show a difference that large; 4,808 show that there is none."
-
-
 @pytest.mark.parametrize("vouched", [{}, {"unpaired": True}, {"missing": "at-random"}, {"level": 0.9}], ids=str)
 @pytest.mark.parametrize("more", [{}, {"judge": "gpt-4o"}, {"answer": "text", "judge": "gpt-4o"}], ids=str)
 def test_the_page_begins_with_the_step_that_the_terminal_names(
@@ -77,75 +64,3 @@ def test_the_page_begins_with_the_step_that_the_terminal_names(
     document = measure_run(path, conditions=("old", "new"), n_resamples=100, **vouched).to_dict()
     assert said == f"Next: {document['next'][0]}"
     assert document["methods"]["vouched"] == {k: value for k, value in vouched.items() if k != "level"}
-
-
-def test_a_run_is_labelled_as_it_is_and_files_are_imported_first() -> None:
-    """Only the two that are compared are sampled."""
-    run, files = NamedData(again="run1", names="old new", is_run=True), NamedData(again="a.csv", names="old new")
-    assert run.label_command() == "richter label run1 old new --rater me"
-    assert files.label_command() == "richter import a.csv -o run1; richter label run1 old new --rater me"
-    assert files.asked == "a.csv old new"
-    stated = {"trust_ids": True, "missing": "shared", "margin": {"": 0.05, "cost": 0.1}, "level": 0.9}
-    assert NamedData(again="a.csv", options=stated).asked == (
-        "a.csv --trust-ids --missing shared --margin 0.05 --margin cost=0.1 --level 0.9"
-    )
-    assert describe_first_step([], files) == ""
-
-
-def test_a_report_takes_what_the_user_vouches_for(tmp_path: Path) -> None:
-    """Every option of `compare` that overrides a check reaches the page's claims, and `verify` makes them again."""
-    path, results = table(tmp_path / "results.csv"), tmp_path / "results.json"
-    with pytest.raises(SystemExit) as stop:
-        main(["report", str(path), "--unpaired", "--json", str(results)])
-    assert not stop.value.code
-    (claim,) = [c for c in json.loads(results.read_text())["claims"] if c["primary"]]
-    alone = compare_tables(read_tables(path), unpaired=True, n_resamples=100).claims[0]
-    assert claim["n"] == alone.n == 240
-    assert alone.interval is not None
-    assert claim["interval"]["low"] == pytest.approx(alone.interval.low)
-    with pytest.raises(SystemExit) as stop:
-        main(["verify", str(results), str(path)])
-    assert not stop.value.code
-
-
-def test_a_size_counts_what_the_policy_states(tmp_path: Path) -> None:
-    tables = read_tables(table(tmp_path / "results.csv"))
-    assert size_from_pilot(tables, policy=Policy(unpaired=True)).pilot_items == 240
-
-
-def test_terminal_and_page_begin_with_the_same_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of several models: the best two that can't be told apart, at the level of the pairs that are left. `worst` loses
-    to both by 20 points and more, so one pair of three is open, and the command needs no --pairs."""
-    rng, path = np.random.default_rng(5), tmp_path / "three.csv"
-    shares = {"good": 0.8, "best": 0.82, "worst": 0.4}
-    rows = [f"q{k},{name},{int(rng.random() < p)}" for k in range(200) for name, p in shares.items()]
-    path.write_text("\n".join(["id,model,correct", *rows]))
-    with pytest.raises(SystemExit):
-        main(["compare", str(path)])
-    *lines, step = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
-    ways = "add questions, or run each one several times"
-    assert step == f"Next: to tell best from good, {ways}: richter size three.csv good best"
-    assert measure_run(path, n_resamples=100).to_dict()["next"][0] == step.removeprefix("Next: ")
-    with pytest.raises(SystemExit) as stop:
-        main(["size", str(path), "good", "best"])
-    assert not stop.value.code
-    size = capsys.readouterr().out.splitlines()[0]
-    assert f"Between good and best, {size[:1].lower()}{size[1:]}" in lines  # of the pair that the next step names
-    with pytest.raises(SystemExit):
-        main(["compare", str(path), "good", "worst"])
-    looks = capsys.readouterr().out.splitlines()[-1].replace(f"{tmp_path}/", "")
-    page = measure_run(path, conditions=("good", "worst"), n_resamples=100).to_dict()["next"][0]
-    assert page.startswith("look at the ")
-    assert looks == f"Next: {page}: richter report three.csv good worst -o page.html"
-
-
-def test_the_best_two_are_those_with_the_lowest_values_where_less_is_better() -> None:
-    """Costs 1 and 2 are the best two: the pair (a, b), not (b, c)."""
-    given = Claim(
-        measure="money", conditions=("a", "b"), verdict=Verdict.UNDECIDED, sentence="", estimate=1.0,
-        values=(1.0, 2.0), better="lower", primary=True,
-    )  # fmt: skip
-    other = dataclasses.replace(given, conditions=("b", "c"), values=(2.0, 9.0))
-    text = describe_first_step([other, given], NamedData(again="x.csv"))
-    assert text.startswith("to tell b from a, ")
-    assert text.endswith("richter size x.csv a b --pairs 2")

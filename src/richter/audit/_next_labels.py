@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError, TooFewErrors
-from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
+from richter.floors import ActiveEstimate, active_estimate, next_batch, skipped_items, start_active
 from richter.records import DEFAULT_LEVEL, Result, counted, printable
 from richter.store import write_file
 from richter.tables import KEY, ReadOptions, read_tables
 
-__all__ = ["NextLabels", "label_pool", "next_labels"]
+__all__ = ["NextLabels", "next_labels"]
 
 _MEMORY = "richter-asked-1"
 
@@ -164,31 +164,3 @@ def _remembered(path: Path, setting: dict[str, Any]) -> list[str]:
 def _remember(path: Path, setting: dict[str, Any], asked: list[str]) -> None:
     text = json.dumps({"schema": _MEMORY, "setting": setting, "asked": asked}, indent=1) + "\n"
     write_file(path, text, remedy="Copy the grades to a folder that can be written.")
-
-
-async def label_pool(
-    state: ActiveState,
-    items: Sequence[str],
-    label: Callable[[Sequence[str]], Awaitable[Sequence[float | None]]],
-    *,
-    batch: int = 25,
-    on_batch: Callable[[ActiveState], None] | None = None,
-) -> ActiveState:
-    """Have items labelled, a batch at a time, until the budget is spent or nobody can label more.
-
-    `label(items)` gives 1 for right, 0 for wrong, None where no label could be had, in the order asked. The state that
-    comes back holds all labels (`active_estimate` says what they show); stopping at any batch loses nothing.
-    """
-    if len(items) != len(state.labels):
-        raise InputError(f"{len(items)} names for a pool of {len(state.labels)}.", remedy="Give one name per question.")
-    while len(chosen := next_batch(state, size=batch)):
-        given = await label([items[i] for i in chosen])
-        if len(given) != len(chosen):
-            raise InputError(
-                f"{counted(len(given), 'label')} for {counted(len(chosen), 'item')}.",
-                remedy="Give None where there is none.",
-            )
-        state = state.with_labels(chosen, [np.nan if x is None else float(x) for x in given])
-        if on_batch is not None:
-            on_batch(state)
-    return state

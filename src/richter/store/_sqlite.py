@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
+from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError, StorageFull
 from richter.store._schema import APPLICATION_ID, COLUMNS, GROWING, SCHEMA, VERSION, check_version, insert
 
 __all__ = ["LEDGER_NAME", "RunLike", "ensure_inside", "is_locked", "is_run"]
@@ -308,7 +308,7 @@ class SqliteDatabase:
         self._check_there()
         with contextlib.suppress(OSError):
             if (room := self._room_in_files()) < LEAST_FREE + RESERVE:
-                raise StorageError(
+                raise StorageFull(
                     f"{self.path} may grow by {room // 2**20} MB only: this process may write no larger files.",
                     remedy="Nothing more was asked: raise the limit (ulimit -f unlimited) and run the command again.",
                 )
@@ -317,7 +317,7 @@ class SqliteDatabase:
                 needed += RESERVE
                 self._has_reserve = free >= needed and _reserve(self.path.parent)
             if free < needed:
-                raise StorageError(
+                raise StorageFull(
                     f"The disk that holds {self.path} has {free // 2**20} MB left; an answer might not be kept.",
                     remedy=f"Nothing more was asked: free at least {needed // 2**20} MB and run the command again.",
                 )

@@ -770,13 +770,13 @@ class FactRows:
         if kind == "currency" and home:
             lands = [self.country(code)["currency"] for code in self.near_countries(home, salt)]
             kin = [money[column] for money in lands if money]
-        return [*pick(kin, 2, salt), *pick(like, 2, salt), *pick(values.everything, 6, salt)]
+        return [*pick(kin, 1, salt), *pick(like, 1, salt), *pick(values.everything, 6, salt)]
 
     def near_numbers(self, row: Row, column: str, salt: str) -> list[str]:
-        """The numbers of a column next to a row's, in an order set by the salt."""
+        """Numbers of a column: two next to a row's, then any, in an order set by the salt."""
         values = {other[column] for other in self.rows(POOLS[row["type"]])} - {row[column], ""}
         nearest = sorted(values, key=lambda value: (abs(int(value) - int(row[column])), value))[:NEAREST]
-        return order_by_hash(nearest, salt)
+        return [*order_by_hash(nearest, salt)[:2], *pick(sorted(values), 4, salt)]
 
 
 def _shared(row: Row) -> Any:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
+from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, StorageFull, Unreachable
 from richter.models._prices import Price
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import SERVED_NOTE, Call, Ledger, Usage
@@ -79,7 +79,6 @@ class Tally:
     money_usd: float = 0.0
     unpriced: int = 0
     truncated: int = 0  # cut off at the most tokens that were allowed
-    last_error: str = ""
     server_notes: list[str] = dataclasses.field(default_factory=list)  # what people should know of a server, once each
 
 
@@ -359,7 +358,6 @@ class Asker:
     ) -> None:
         """Count a question that was given up; raises what is wrong where no question passes."""
         self.tally.failed += 1
-        self.tally.last_error = reason
         # what failed before, or while others were answered, says nothing of the server
         if self._answered_at > began or self.ledger.times_given_up(key) > 1:
             return
@@ -394,7 +392,7 @@ class Asker:
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
         """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
 
-        Where the budget is used up, what is on its way is kept before that is raised: it has been paid for.
+        Where budget or disk has no more room, what is on its way is kept before that is raised: it has been paid for.
         """
         queue = _JobQueue(iter(jobs), keep or (lambda job, answer: None))
         try:
@@ -408,13 +406,13 @@ class Asker:
             raise queue.used_up
 
     async def _work_off(self, queue: "_JobQueue") -> None:
-        """Ask jobs of a queue, one after the other, until it is empty or the budget is used up."""
+        """Ask jobs of a queue, one after the other, until it is empty or there is room for no more."""
         try:
             for job in queue.jobs:
                 queue.keep(job, await self.ask(job))
                 if queue.used_up is not None:
                     return
-        except BudgetExhausted as error:
+        except (BudgetExhausted, StorageFull) as error:
             queue.used_up = queue.used_up or error
 
 
@@ -437,11 +435,11 @@ def _failed_attempt(held: str, failure: AttemptFailed | CallFailed, bound: Usage
 
 @dataclasses.dataclass(slots=True)
 class _JobQueue:
-    """Jobs to ask, and whether the budget is used up."""
+    """Jobs to ask, and what there is no more room for."""
 
     jobs: Iterator[Job]
     keep: Callable[[Job, Answer], None]
-    used_up: BudgetExhausted | None = None
+    used_up: BudgetExhausted | StorageFull | None = None
 
 
 def _key(job: Job) -> str:
