@@ -288,12 +288,6 @@ def _numbers(table: Table, column: str) -> bool:
     return bool(table.text(column).drop_nulls().str.contains(r"^[-+]?[\d.,]*$").all())
 
 
-def _other_number(table: Table, column: str) -> bool:
-    """Whether a column holds numbers beside a grade: times, lengths, prices."""
-    hints = hinted_fields(column)
-    return "other" in hints and "item" not in hints and _numbers(table, column)
-
-
 def _only_measure(graded: Sequence[str], chosen: str) -> bool:
     """Whether the chosen one alone is named as a score, among columns of grades whose names are measures."""
     return all("metric" in hinted_fields(c) or c == chosen for c in graded)
