@@ -318,10 +318,10 @@ def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes:
         return
     weak = TEXTS if item else WEAK  # beside a named item a group stays one
     names = [c for c in _free(table, place, fixed, weak=weak) if c not in (place.get("score"), item, condition)]
-    names = [c for c in names if hinted_fields(c) & {"item", "other"} != {"other"} and not _says_right(table, c)]
+    names = [c for c in names if hinted_fields(c) & {"item", "other"} != {"other"} and table.n(c) > 2]
     crossing = [c for c in names if _crosses(table, c, condition)]
     if crossing:
-        best = max(crossing, key=lambda c: ("item" in hinted_fields(c), -table.frame.columns.index(c)))
+        best = max(crossing, key=lambda c: ("item" in hinted_fields(c), table.n(c)))
         _take(place, "item", best, notes, "it stands once under each condition")
     elif not item:
         _find_unpaired_item(table, place, names, notes)
@@ -399,12 +399,6 @@ def _hinted_condition(table: Table, place: Mapping[str, str], fixed: Sequence[st
     own = [c for c in own if said.isdisjoint(words := leaf_name(c).split("_")) and len(words) <= 4]  # no question
     own = [c for c in own if table.n(c) <= min(MOST, max(table.frame.height // 2, 1)) and not _long(table.text(c))]
     return own[0] if len(own) == 1 else ""
-
-
-def _says_right(table: Table, column: str) -> bool:
-    """Whether a column holds grades in words or truths: it names nothing, unless its own name says so."""
-    words = table.frame[column].dtype in (pl.String, pl.Boolean) and table.graded(column)
-    return words and ("condition" not in hinted_fields(column) or sure_grades(table.frame[column]))
 
 
 def _take(place: dict[str, str], field: str, column: str, notes: list[str], why: str) -> None:
