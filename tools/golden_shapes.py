@@ -187,7 +187,8 @@ def shapes() -> list[Shape]:
         "--macro subject",
         ("gate DATA old new --margin 5pt --macro subject",),
     )
-    add("runs", lambda r: with_repeats(graded(r), r).rename({"draw": "run"}), more=(GATE,))
+    run_column = "--map run=run"
+    add("runs", lambda r: with_repeats(graded(r), r).rename({"draw": "run"}), run_column, (f"{GATE} {run_column}",))
     add("unpaired", lambda r: apart(graded(r)), "--unpaired", ("gate DATA old new --margin 5pt --unpaired",))
     add("unpaired-unsaid", lambda r: apart(graded(r)), more=(GATE,))
     add(
