@@ -181,6 +181,14 @@ def shapes() -> list[Shape]:
             weight=per_item(t, lambda i: 1 + i % 5), passage=per_item(t, lambda i: f"p{i % 30}")
         ),
     )
+    add(
+        "macro-average",
+        lambda r: (t := graded(r)).with_columns(subject=per_item(t, lambda i: SUBJECTS[0 if i < 60 else i % 4])),
+        "--macro subject",
+        ("gate DATA old new --margin 5pt --macro subject",),
+    )
+    run_column = "--map run=run"
+    add("runs", lambda r: with_repeats(graded(r), r).rename({"draw": "run"}), run_column, (f"{GATE} {run_column}",))
     add("unpaired", lambda r: apart(graded(r)), "--unpaired", ("gate DATA old new --margin 5pt --unpaired",))
     add("unpaired-unsaid", lambda r: apart(graded(r)), more=(GATE,))
     add(
