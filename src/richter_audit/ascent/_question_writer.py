@@ -555,27 +555,41 @@ async def _fill_cells(
     """Write and check in rounds until every cell is full or left short; the rounds."""
     known, turn = KnownQuestions(), 0
     while any(cell.number for cell in cells):
-        found: list[tuple[BenchCell, Item]] = []
-        for is_again in (False, True):
-            own = [cell for cell in cells if cell.number and cell.is_again is is_again]
-            given = await replies(asker, opened[order.writer], [(cell.messages(turn), WRITING) for cell in own])
-            found += [(cell, item) for cell, reply in zip(own, given, strict=True) for item in cell.read_items(reply)]
+        found = await _write_round(asker, opened[order.writer], cells, turn)
         if turn == 0 and not found and not any(cell.failed for cell in cells):
             raise ModelError(
                 f"Nothing that {order.writer} wrote is a question.",
                 remedy="Use another --generator. The rest was not asked.",
             )
-        are_new = known.are_new([item for _, item in found])
-        for (cell, item), is_new in zip(found, are_new, strict=True):
-            if not is_new:
-                cell.reject(item, "duplicate")
-        found = list(itertools.compress(found, are_new))
-        checks = await check_tiers(asker, opened[order.checker], [item for _, item in found])
-        for (cell, item), (reason, first_tier, tier) in zip(found, checks, strict=True):
-            if reason:
-                known.forget(item)
-                cell.reject(item, reason, tier)
-            else:
-                cell.kept.append(dataclasses.replace(item, truth={"first_read_tier": first_tier}))
+        await _check_round(asker, opened[order.checker], found, known)
         turn += 1
         yield turn
+
+
+async def _write_round(
+    asker: Asker, writer: Model, cells: Sequence[BenchCell], turn: int
+) -> list[tuple[BenchCell, Item]]:
+    """What the writer gives to every cell that wants questions, those that are asked again after the others."""
+    found: list[tuple[BenchCell, Item]] = []
+    for is_again in (False, True):
+        own = [cell for cell in cells if cell.number and cell.is_again is is_again]
+        given = await replies(asker, writer, [(cell.messages(turn), WRITING) for cell in own])
+        found += [(cell, item) for cell, reply in zip(own, given, strict=True) for item in cell.read_items(reply)]
+    return found
+
+
+async def _check_round(
+    asker: Asker, checker: Model, found: Sequence[tuple[BenchCell, Item]], known: KnownQuestions
+) -> None:
+    """Keep in its cell what is new and what the checker finds good, and reject the rest with its reason."""
+    are_new = known.are_new([item for _, item in found])
+    for cell, item in itertools.compress(found, [not is_new for is_new in are_new]):
+        cell.reject(item, "duplicate")
+    new = list(itertools.compress(found, are_new))
+    checks = await check_tiers(asker, checker, [item for _, item in new])
+    for (cell, item), (reason, first_tier, tier) in zip(new, checks, strict=True):
+        if reason:
+            known.forget(item)
+            cell.reject(item, reason, tier)
+        else:
+            cell.kept.append(dataclasses.replace(item, truth={"first_read_tier": first_tier}))

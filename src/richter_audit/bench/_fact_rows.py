@@ -757,10 +757,7 @@ class FactRows:
         """Values of a column that a reader might take for a row's, the likeliest first; `home` is its country."""
         kind = row["type"]
         if kind == "zone":
-            lands = [self.countries[code] for code in self.near_countries(home, salt)] if home else []
-            area = [zone for zone in self.world.zones if zone.split("/")[0] == row["id"].split("/")[0]]
-            zones = [zone for land in lands for zone in land["zones"][:1]]
-            return [*zones[:3], *pick(area, 4, row["id"], salt), *zones[3:]]
+            return self._near_zones(row, home, salt)
         if kind == "country":
             return [self.country(code)[column] for code in self.near_countries(row["id"], salt)]
         values = self.values("three" if kind == "language" and len(row["id"]) == 3 else POOLS[kind], column)
@@ -771,6 +768,13 @@ class FactRows:
             lands = [self.country(code)["currency"] for code in self.near_countries(home, salt)]
             kin = [money[column] for money in lands if money]
         return [*pick(kin, 1, salt), *pick(like, 1, salt), *pick(values.everything, 6, salt)]
+
+    def _near_zones(self, row: Row, home: str, salt: str) -> list[str]:
+        """Time zones: three of countries near `home`, some of the same area, then the rest near."""
+        lands = [self.countries[code] for code in self.near_countries(home, salt)] if home else []
+        area = [zone for zone in self.world.zones if zone.split("/")[0] == row["id"].split("/")[0]]
+        zones = [zone for land in lands for zone in land["zones"][:1]]
+        return [*zones[:3], *pick(area, 4, row["id"], salt), *zones[3:]]
 
     def near_numbers(self, row: Row, column: str, salt: str) -> list[str]:
         """Numbers of a column: two next to a row's, then any, in an order set by the salt."""
