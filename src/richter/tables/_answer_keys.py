@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 
 import polars as pl
 
@@ -179,14 +179,12 @@ def _repeated_error(
     item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
     own = rows.filter(item=item, condition=condition, draw=draw)
     where = f" under {brief(condition)!r}" if "condition" in place else ""
-    keys = [rows["item"], rows["condition"], rows["draw"]]
     if series := _describe_dates(frame, rows):
         return InputError(
             f"{what}: item {brief(item)!r} has {len(own)} rows{where}, of several dates.",
             remedy=f"{series} If they are repeats of one state: --map draw=order.",
         )
-    few = [c for c in _telling_columns(frame, place) if 1 < frame[c].n_unique() <= MAX_APART]
-    apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
+    apart = _find_telling_columns(frame, place, rows.select("item", "condition", "draw"), range(2, MAX_APART + 1))
     if apart and leaf_name(apart[0]) in MEASURE_NAMES:
         return InputError(
             f"{what}: each answer has {len(own)} rows, one for each measure in {brief(apart[0])}.",
@@ -203,11 +201,12 @@ def _repeated_error(
     shown = " and ".join(
         f"{c} {printable(str(v), limit=30)}" for c in differing[:1] for v in own[c].unique(maintain_order=True)[:3]
     )
-    settle = "keep one of each" if where else "add a column `model` that says which model answered"
+    no_model = "" if where else ". No column names the model"
+    settle = "add a column `model` that says which model answered" if no_model else "keep one of each"
     count = rows.select(pl.struct(KEY).is_duplicated().sum()).item()
     return InputError(
         f"{what}: item {brief(item)!r} occurs more than once{where} and differs ({shown}; "
-        f"{count} such rows){'' if where else '. No column names the model'}.",
+        f"{count} such rows){no_model}.",
         remedy=f"If these are repeated draws, say so: --map draw=order. Else {settle}.",
     )
 
@@ -220,9 +219,13 @@ def _describe_dates(frame: pl.DataFrame, rows: pl.DataFrame) -> str:
     return f"One model over time is followed by richter watch FILE --date {shlex.quote(dated[0])}."
 
 
-def _telling_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
-    """The columns that may tell several rows of an answer apart: free ones, and what is a question by name alone."""
-    return [c for c in frame.columns if c not in {own for field, own in place.items() if field != "prompt"}]
+def _find_telling_columns(
+    frame: pl.DataFrame, place: Mapping[str, str], keys: pl.DataFrame, counts: Container[int]
+) -> list[str]:
+    """The columns of so many values that tell rows of one key apart: free ones, and a question by name alone."""
+    used = {own for field, own in place.items() if field != "prompt"}
+    free = [c for c in frame.columns if c not in used and frame[c].n_unique() in counts]
+    return [c for c in free if keys.with_columns(frame[c].alias("by")).n_unique() == len(frame)]
 
 
 def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) -> int:
@@ -237,13 +240,10 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     count = int(each["len"][0])
     if each["len"].n_unique() > 1 or (each["values"] > 1).sum() <= len(each) // 10:
         return 0
-    keys = [rows["item"], rows["condition"]]
     is_block = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
     if not ("condition" in place or (is_block and count > 2)) or rows["item"].n_unique() < 2:
         return 0
-    told = [c for c in _telling_columns(frame, place) if frame[c].n_unique() == count]
-    apart = any(pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows) for c in told)
-    return 0 if apart else count
+    return 0 if _find_telling_columns(frame, place, rows.select("item", "condition"), [count]) else count
 
 
 # words that are acted on in a score's column (docs/reference/columns.md lists them); what any other means is proposed

@@ -266,15 +266,16 @@ def _measures(
     if listed:
         settle = f"{map_option('score', listed[0])} makes it the main score"
         notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
-    _note_costs({f: column for f, column in table.place.items() if f in numbers and numbers[f].count()}, notes)
+    _note_costs(table.place, numbers, notes)
     if not options.map:
         _note_other_grades(frame, [c for c in frame.columns if c not in (*taken, *listed)], score, notes)
     return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}
 
 
-def _note_costs(place: Mapping[str, str], notes: list[str]) -> None:
+def _note_costs(place: Mapping[str, str], numbers: Mapping[str, pl.Series], notes: list[str]) -> None:
     """Name the costs that the file holds: they are compared where they are asked for."""
-    costs = [m for m in METRICS.values() if m.is_cost and m.estimator == "mean" and m.column in place]
+    held = [f for f in place if f in numbers and numbers[f].count()]
+    costs = [m for m in METRICS.values() if m.is_cost and m.estimator == "mean" and m.column in held]
     if costs:
         options = ", ".join(f"--on {m.name}" for m in costs)
         notes.append(

@@ -356,9 +356,8 @@ def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) ->
 def _decided_columns(table: RoledTable) -> tuple[dict[str, str], list[str]]:
     """The columns of the file that decide numbers, by field, and the steps that made columns which it does not have."""
     place = table.place
-    fields = [f for f in DECIDING if f in place]
-    if not {"score", "severity"} & place.keys():
-        fields += [f for f in ("text", "reference") if f in place]
+    answers = () if {"score", "severity"} & place.keys() else ("text", "reference")
+    fields = [f for f in (*DECIDING, *answers) if f in place]
     made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
     if "answer-lists" in table.steps:
         made.append("draw")

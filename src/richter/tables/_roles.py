@@ -129,18 +129,23 @@ def _tell_rows_apart(table: Table, place: dict[str, str], notes: list[str]) -> p
     if "rater" not in place and (people := [c for c in table.marks if table.n(*keys, c) == frame.height]):
         place["rater"] = people[0]
         return frame
-    item = place["item"]
-    for outer in (place[f] for f in ("domain", "group") if place.get(f) in frame.columns and place[f] not in keys):
-        if table.n(*keys, outer) < frame.height or not 1 < table.n(outer) < frame.height:
-            continue
-        note = f"ids begin again in every {brief(outer)}: {brief(outer)} and {brief(item)} name a question"
-        if "group" not in place and table.n(item, outer) == table.n(item) * table.n(outer):  # perhaps translations
-            place["group"] = item
-            note += f"; those with the same {brief(item)} are one unit"
-        place["item"] = BOTH
-        notes.append(Note(note, "layout"))
-        return frame.with_columns(pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH))
-    return frame
+    item, outer = place["item"], _find_id_domain(table, place, keys)
+    if not outer:
+        return frame
+    note = f"ids begin again in every {brief(outer)}: {brief(outer)} and {brief(item)} name a question"
+    if "group" not in place and table.n(item, outer) == table.n(item) * table.n(outer):  # perhaps translations
+        place["group"] = item
+        note += f"; those with the same {brief(item)} are one unit"
+    place["item"] = BOTH
+    notes.append(Note(note, "layout"))
+    return frame.with_columns(pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH))
+
+
+def _find_id_domain(table: Table, place: Mapping[str, str], keys: Sequence[str]) -> str:
+    """The column of domains in each of which the ids begin again; empty where there is none."""
+    n_rows, columns = table.frame.height, [place[f] for f in ("domain", "group") if f in place]
+    columns = [c for c in columns if c in table.frame.columns and c not in keys]
+    return next((c for c in columns if table.n(*keys, c) == n_rows and 1 < table.n(c) < n_rows), "")
 
 
 def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:
@@ -215,15 +220,20 @@ def _is_sound_score(table: Table, named: str) -> bool:
 
 def _graded_columns(table: Table, place: Mapping[str, str], fixed: Sequence[str], named: str | None) -> list[str]:
     """The free columns whose cells may be grades; one value for each condition is not."""
-    graded = [c for c in _free(table, place, fixed) if c != named and table.graded(c)]
-    graded = [c for c in graded if not counts_rows(table.frame[c])]
-    graded = [c for c in graded if not (hinted_fields(c) & {"other"} or has_no_end(c)) and leaf_name(c) != "key"]
-    graded = [c for c in graded if table.n(c) <= 3 or "item" not in hinted_fields(c) or "score" in hinted_fields(c)]
+    graded = [c for c in _free(table, place, fixed) if c != named and _may_be_score(table, c)]
     graded = [c for c in graded if not less_is_better(c)] or graded  # a loss beside a grade is another measure
     condition = place.get("condition", "\0")
     if condition in table.frame.columns and 1 < table.n(condition) < table.frame.height:
         graded = [c for c in graded if table.n(condition, c) > table.n(condition)]
     return graded
+
+
+def _may_be_score(table: Table, column: str) -> bool:
+    """Whether a column holds grades, and neither its name nor its order says that they are numbers of another kind."""
+    hints = hinted_fields(column)
+    if not table.graded(column) or counts_rows(table.frame[column]) or "other" in hints or has_no_end(column):
+        return False
+    return leaf_name(column) != "key" and (table.n(column) <= 3 or "item" not in hints or "score" in hints)
 
 
 def _varied(table: Table, graded: Sequence[str]) -> list[str]:
@@ -301,21 +311,29 @@ def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes:
     condition = place.get("condition", "")
     if condition in table.frame.columns and condition not in fixed and table.n(condition) == table.frame.height > 3:
         return  # it names every row, which is refused later
-    item = place.get("item", "")
-    if "condition" not in place and (pair := _crossing_pair(table, place, fixed)):
-        if pair[0] != item:
-            _take(place, "item", pair[0], notes, "it stands once under each condition")
-        _take(place, "condition", pair[1], notes, "each of its values has every item")
-    elif "condition" not in place and (hinted := _hinted_condition(table, place, fixed)):
-        _take(place, "condition", hinted, notes, "its name says so")
+    if "condition" not in place:
+        _find_condition(table, place, fixed, notes)
     item, condition = place.get("item", ""), place.get("condition", "")
     is_several = condition in table.frame.columns and table.n(condition) > 1
-    if not is_several:
-        if not item:
-            _find_single_item(table, place, fixed, notes)
-        return
-    if item and not _numbers_rows(table, item, condition, fixed):
-        return
+    if is_several and (not item or _numbers_rows(table, item, condition, fixed)):
+        _find_repeated_item(table, place, fixed, notes)
+    elif not is_several and not item:
+        _find_single_item(table, place, fixed, notes)
+
+
+def _find_condition(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+    """Find the condition: with the item that stands under each, else by its name."""
+    if pair := _crossing_pair(table, place, fixed):
+        if pair[0] != place.get("item", ""):
+            _take(place, "item", pair[0], notes, "it stands once under each condition")
+        _take(place, "condition", pair[1], notes, "each of its values has every item")
+    elif hinted := _hinted_condition(table, place, fixed):
+        _take(place, "condition", hinted, notes, "its name says so")
+
+
+def _find_repeated_item(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+    """Find the item of several conditions: the column of which most values stand under most conditions, else ids."""
+    item, condition = place.get("item", ""), place["condition"]
     weak = TEXTS if item else WEAK  # beside a named item a group stays one
     names = [c for c in _free(table, place, fixed, weak=weak) if c not in (place.get("score"), item, condition)]
     names = [c for c in names if hinted_fields(c) & {"item", "other"} != {"other"} and table.n(c) > 2]
@@ -329,9 +347,7 @@ def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes:
 
 def _crossing_pair(table: Table, place: Mapping[str, str], fixed: Sequence[str]) -> tuple[str, str] | None:
     """The columns that may be item and condition since each value of one stands with most of the other."""
-    free = [c for c in _free(table, place, fixed, weak=WEAK) if c != place.get("score", "") and table.names(c)]
-    free = [c for c in free if hinted_fields(c) & {"item", "other"} != {"other"} and not _dated(table, c)]
-    item = place.get("item", "")
+    free, item = _find_names(table, place, fixed), place.get("item", "")
     is_named = item in table.frame.columns and (item in fixed or table.n(item) < table.frame.height)
     items = [item] if is_named else free
     conditions = [c for c in free if not table.graded(c) and plain_name(c) not in MEASURE_NAMES]
@@ -346,6 +362,12 @@ def _crossing_pair(table: Table, place: Mapping[str, str], fixed: Sequence[str])
     return max(pairs, key=rank, default=None)
 
 
+def _find_names(table: Table, place: Mapping[str, str], fixed: Sequence[str]) -> list[str]:
+    """The columns whose cells may name items or conditions: no score, no date, nothing else by its name."""
+    free = [c for c in _free(table, place, fixed, weak=WEAK) if c != place.get("score", "") and table.names(c)]
+    return [c for c in free if hinted_fields(c) & {"item", "other"} != {"other"} and not _dated(table, c)]
+
+
 def _numbers_rows(table: Table, item: str, condition: str, fixed: Sequence[str]) -> bool:
     """Whether a column that is called an item only numbers the rows: no value stands under two conditions."""
     if item in fixed or "\0" in item or item not in table.frame.columns:
@@ -355,8 +377,7 @@ def _numbers_rows(table: Table, item: str, condition: str, fixed: Sequence[str])
 
 def _find_single_item(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
     """Find the item of a single condition: the column with a value of its own for every row, or for each draw."""
-    free = [c for c in _free(table, place, fixed, weak=WEAK) if c != place.get("score", "") and table.names(c)]
-    free = [c for c in free if hinted_fields(c) & {"other", "item"} != {"other"} and not _dated(table, c)]
+    free = _find_names(table, place, fixed)
     free = [c for c in free if not (table.graded(c) and table.text(c).str.contains("[.,%]").any())]
     may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
     draw = place.get("draw", place.get("run", ""))

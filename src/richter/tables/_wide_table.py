@@ -45,25 +45,28 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     Known is a table in which a row is a question, and each column but those that say something of the question holds
     plain grades of one kind. Which column names the question then changes no number.
     """
-    if any(f"{c}_duplicated_0" in rows.columns for c in rows.columns):
+    if _say_layout(options) or any(f"{c}_duplicated_0" in rows.columns for c in rows.columns):
         return None
-    mapped = {*options.map} - {"item", "weight"}
-    is_settled = options.layout or options.wide is not None or options.scorer is not None or mapped
-    item = None if is_settled else options.map.get("item") or _row_name(rows)
+    item = options.map.get("item") or _row_name(rows)
     if item is None or (item in rows.columns and text_of(rows[item]).n_unique() < rows.height):
         return None
-    weight = options.map.get("weight")
+    weight = options.map.get("weight", "\0")
     rest = [c for c in rows.columns if c != item]
     wide = [c for c in rest if c != weight and _is_graded(rows[c]) and not is_listed("reference", c)]
     others = [c for c in rest if c not in wide]
     if not all(c == weight or _tells_of_question(rows, c, wide) for c in others) or not _are_plain(rows, wide):
         return None
-    place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others)}
-    place |= {"weight": weight} if weight in others else {}
+    place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others, weight)}
     return RoledTable(
         frame=melt_conditions(rows, [item, *others] if item in rows.columns else others, wide), given=rows,
         place=place, wide=wide, faults=shared_faults(wide), known=("item", "condition"), notes=notes,
     )  # fmt: skip
+
+
+def _say_layout(options: ReadOptions) -> bool:
+    """Whether options say more of the columns than which names the question and which is its weight."""
+    is_mapped = bool({*options.map} - {"item", "weight"})
+    return is_mapped or bool(options.layout) or options.wide is not None or options.scorer is not None
 
 
 def _tells_of_question(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
@@ -80,9 +83,10 @@ def _is_key(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
     return not grades.issuperset(text_of(rows[column]).str.to_lowercase().drop_nulls().unique())
 
 
-def _question_places(rows: pl.DataFrame, others: Sequence[str]) -> dict[str, str]:
-    """The columns by field that say something of the question."""
+def _question_places(rows: pl.DataFrame, others: Sequence[str], weight: str) -> dict[str, str]:
+    """The columns by field that say something of the question, its weight among them."""
     named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier", "reference")}
+    named["weight"] = [weight]
     return {field: own[0] for field, own in named.items() if own and own[0] in others}
 
 
