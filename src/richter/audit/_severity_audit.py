@@ -18,16 +18,7 @@ from richter.audit._plan import read_plan
 from richter.audit._plan_lock import PlanStatus, open_data
 from richter.audit._severity_labels import RatedAnswers, rated_answers, with_labels
 from richter.audit._severity_requirements import ask_requirement, rates_of
-from richter.claims import (
-    METRICS,
-    Asked,
-    FamilyName,
-    Question,
-    as_judged,
-    check_margin,
-    decide,
-    pairs_of,
-)
+from richter.claims import METRICS, Asked, FamilyName, Question, as_judged, check_margin, decide, pairs_of
 from richter.errors import InputError
 from richter.evidence import (
     MissingPolicy,
@@ -412,12 +403,16 @@ def _notes(
     if first is not None and first.weighted and rates:
         yield "Human labels and traffic weights are not combined: requirements are checked by the judge's grades."
     if not corrected and tables.counting in ("judge", "given"):
-        judged = tables.ratings.filter(kind="judge", draw=0).filter(pl.col("item").is_in(list(items)))
-        raters = judged.group_by(KEY).len().select(pl.max("len")).item() or 0  # of the answer that has most
-        if raters > 1:
-            few = raters == 2
-            why = "two judges cannot tell their own errors" if few else "what the judges' errors are is not known"
-            yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
+        yield from _describe_judge_errors(tables, items)
+
+
+def _describe_judge_errors(tables: Dataset, items: Sequence[str]) -> Iterator[str]:
+    """Why the errors of several judges are not allowed for; nothing where one judge rated."""
+    judged = tables.ratings.filter(kind="judge", draw=0).filter(pl.col("item").is_in(list(items)))
+    raters = judged.group_by(KEY).len().select(pl.max("len")).item() or 0  # of the answer that has most
+    if raters > 1:
+        why = "two judges cannot tell their own errors" if raters == 2 else "what the judges' errors are is not known"
+        yield f"All claims are about the judge's grades: {why}. Label some answers (--human)."
 
 
 def _correct_with_severity(tables: Dataset) -> Iterator[str]:

@@ -43,15 +43,21 @@ def _describe_options(root: click.Context, commands: CommandTable, topic: str) -
             records = [p.get_help_record(context) for p in every.params if p.name in names]
             with formatter.section(heading):
                 formatter.write_dl([record for record in records if record is not None])
-    further: dict[tuple[str, str], list[str]] = {}
+    further = _group_by_option(root, commands, topic)
+    with formatter.section("Further options, and the commands that take them"):
+        formatter.write_dl([(flags, f"{text} ({', '.join(names)})") for (flags, text), names in further.items()])
+    return formatter.getvalue().strip()
+
+
+def _group_by_option(root: click.Context, commands: CommandTable, topic: str) -> dict[tuple[str, str], list[str]]:
+    """The commands that take each option of a topic, by the option's flags and text."""
+    takers: dict[tuple[str, str], list[str]] = {}
     for name, command in _screens(root, commands):
         if command.more_at == topic:
             context = click.Context(command, info_name=name, parent=root)
             for option in command.options(context, shown=False):
-                further.setdefault(option.get_help_record(context) or ("", ""), []).append(name)
-    with formatter.section("Further options, and the commands that take them"):
-        formatter.write_dl([(flags, f"{text} ({', '.join(names)})") for (flags, text), names in further.items()])
-    return formatter.getvalue().strip()
+                takers.setdefault(option.get_help_record(context) or ("", ""), []).append(name)
+    return takers
 
 
 def _screens(root: click.Context, commands: CommandTable) -> Iterator[tuple[str, ScreenCommand]]:

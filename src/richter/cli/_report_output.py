@@ -56,7 +56,7 @@ def report(
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
     stored = None if place is None else stored_results(place)
-    if all(target is None for target in (output, json_path, md_path, folder)):
+    if {output, json_path, md_path, folder} == {None}:
         output = (run or Path()) / "report.html"
     inputs = _inputs(run, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
@@ -82,13 +82,13 @@ def report(
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)
-    written = [] if output is None else [str(output)]
-    written += _write_beside(document, folder, form, json_path=json_path, md_path=md_path, inputs=inputs)
+    written = _write_beside(document, output, folder, form, json_path=json_path, md_path=md_path, inputs=inputs)
     _print_summary(console(json_path, md_path), document, written, files)
 
 
 def _write_beside(
     document: dict[str, Any],
+    output: Path | None,
     folder: Path | None,
     form: Literal["svg", "png"],
     *,
@@ -96,8 +96,8 @@ def _write_beside(
     md_path: str | None,
     inputs: list[Path],
 ) -> list[str]:
-    """The figures and the Markdown that were written beside the page; the JSON is written too, but not named."""
-    written = []
+    """The page, and the figures and the Markdown written beside it; the JSON is written too, but not named."""
+    written = [] if output is None else [str(output)]
     if folder is not None:
         written += [str(path) for path in write_figures(document, folder, form)]
     write_json(document, json_path, inputs=inputs)

@@ -195,9 +195,7 @@ def _assemble(contents: _Contents, options: LogOptions) -> Logs:
         if not sample.error:
             _grade(row, options, readings[k])
         rows.append(row)
-    if any(row.sample.steps for row in rows):  # beside agents' runs an answer without a call is one step
-        for row in rows:
-            row.sample.steps, row.sample.failed_calls = row.sample.steps or 1, row.sample.failed_calls or 0
+    _complete_steps(rows)
     conditions = {names[k, s.setup]: s.setup for k, s in samples}
     return Logs(readings=tuple(readings), conditions=conditions, items=items, rows=rows, not_logs=contents.not_logs)
 
@@ -207,6 +205,13 @@ def _draw_fault(draw: int, *, is_repeated: bool) -> str:
     if not 0 <= draw < DRAWS_LIMIT:
         return "answer: its draw has an impossible number"
     return "answer: repeats one already read" if is_repeated else ""
+
+
+def _complete_steps(rows: Sequence[Row]) -> None:
+    """Count an answer without a call as one step, where it stands beside agents' runs."""
+    if any(row.sample.steps for row in rows):
+        for row in rows:
+            row.sample.steps, row.sample.failed_calls = row.sample.steps or 1, row.sample.failed_calls or 0
 
 
 def _choose_scorers(

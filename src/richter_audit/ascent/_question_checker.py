@@ -132,10 +132,15 @@ async def check_tiers(asker: Asker, checker: Model, items: Sequence[Item]) -> li
     for k, item in enumerate(items):
         verdict = read_check(compared[k], keys[k], turn="compare") if k in compared else ""
         tier = again.get(k, first[k][1])
-        why = "" if tier == item.tier else "another tier" if tier else "tier not read"
-        why = why if verdict in ("", "given away", SEVERAL_RIGHT) else "key not confirmed"
-        checked.append((why, first[k][1], tier))
+        checked.append((_describe_rejection(item, verdict, tier), first[k][1], tier))
     return checked
+
+
+def _describe_rejection(item: Item, verdict: str, tier: int | None) -> str:
+    """Why an item is not used, by the verdict on its key and the tier that the checker named last; "" if it is."""
+    if verdict not in ("", "given away", SEVERAL_RIGHT):
+        return "key not confirmed"
+    return "" if tier == item.tier else "another tier" if tier else "tier not read"
 
 
 # ---- duplicates ----------------------------------------------------------------------------------------------------

@@ -47,6 +47,15 @@ POOLS = {
 }  # fmt: skip
 
 
+def _describe_continent(code: str, continent: str) -> Row:
+    """A country's columns on its continent; one that lies on two has none to ask for."""
+    return {
+        "continent": "" if code in lists.TWO_CONTINENTS else CONTINENTS[continent],
+        "continent_aliases": ["the Americas", "Central America", "Caribbean"] if continent == "NA" else [],
+        "continent_wrong": order_by_hash([c for k, c in CONTINENTS.items() if k not in (continent, "AN")], code),
+    }
+
+
 class Values(NamedTuple):
     """Values of a column from which wrong answers are chosen."""
 
@@ -76,7 +85,6 @@ class FactRows:
             known = (c.capital, *c.capital_aliases)
             name = normalise_name(c.name).replace(" ", "")
             guesses = [f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}"]
-            others = [continent for k, continent in CONTINENTS.items() if k not in (c.continent, "AN")]
             own_phone = c.phone.isdigit() and users[c.phone] == 1
             zones = self.world.country_zones.get(code, [])
             rows[code] = {
@@ -97,9 +105,7 @@ class FactRows:
                 "tld": c.tld,
                 "tld_also": [".gb"] if code == "GB" else [],
                 "tld_wrong": [guess for guess in guesses if guess != c.tld][:1],
-                "continent": "" if code in lists.TWO_CONTINENTS else CONTINENTS[c.continent],
-                "continent_aliases": ["the Americas", "Central America", "Caribbean"] if c.continent == "NA" else [],
-                "continent_wrong": order_by_hash(others, code),
+                **_describe_continent(code, c.continent),
                 "zone": self.zone(zones[0]) if len(zones) == 1 else None,
                 "zones": zones,
                 "euro_year": str(lists.LATE_EURO.get(code, "")),
@@ -146,7 +152,7 @@ class FactRows:
         clear = [c for c in self.world.states[:120] if c not in {*lists.UNCLEAR_BORDERS, "ES", "MA"}]
         pairs = []
         for code in clear:
-            free = [c for c in clear if c != code and c not in lands[code].neighbours]
+            free = [c for c in clear if c not in {code, *lands[code].neighbours}]
             near = [c for c in free if lands[c].continent == lands[code].continent]
             far = [c for c in free if c not in near]
             pairs += ["|".join(sorted((code, pick(pool, 1, code)[0]))) for pool in (near, far) if pool]
@@ -710,7 +716,7 @@ class FactRows:
             "common": (self.elements.__getitem__, lists.COMMON),
             "rare": (self.elements.__getitem__, [symbol for symbol in everything if symbol not in known]),
             "never_stable": (self.elements.__getitem__, lists.NEVER_STABLE),
-            "beyond": (_nothing("number"), [str(number) for number in range(121, 200)]),
+            "beyond": (_nothing("number"), list(map(str, range(121, 200)))),
             "free_symbols": (_nothing(), self.free_symbols),
             "natural_isotopes": (self.isotope, self.isotopes(natural=True)),
             "made_isotopes": (self.isotope, self.isotopes(natural=False)),
@@ -725,11 +731,11 @@ class FactRows:
             "free_languages": (_nothing(), self.free_languages),
             "usual": (self.extension, usual),
             "unusual": (self.extension, unusual),
-            "statuses": (self.status, [str(code) for code in lists.HTTP]),
-            "free_statuses": (_nothing(), [str(code) for code in lists.HTTP_FREE]),
-            "ports": (self.port, [str(port) for port in lists.PORTS]),
+            "statuses": (self.status, list(map(str, lists.HTTP))),
+            "free_statuses": (_nothing(), list(map(str, lists.HTTP_FREE))),
+            "ports": (self.port, list(map(str, lists.PORTS))),
             "own_ports": (self.port, [str(port) for port, service in lists.PORTS.items() if lone[service] == 1]),
-            "characters": (self.character, [str(value) for value in PRINTED]),
+            "characters": (self.character, list(map(str, PRINTED))),
             "letters": (self.character, [str(v) for v in range(48, 91) if chr(v).isalnum()]),
             "foreign": (_nothing("character"), list(lists.NOT_ASCII)),
             "free_domains": (_nothing("tld"), self.free_domains),
