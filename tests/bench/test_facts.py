@@ -170,7 +170,7 @@ VERSIONS = {
     "pygments": "2.21.0",
     "reverse_geocode": "1.6.6",
 }
-ALL_10_000 = "6eb9bb1ed40c5081bc05a59894fe980f3f52e16b71016c9c0eea12585ab62700"
+ALL_10_000 = "70e4eb6c4c4cfd6a607a5b730641505b410fafb1f6553529661b5f52baf18977"
 
 
 def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from plugins.test_pytest_gate import run_cli
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 pytestmark = pytest.mark.slow
 
-PLAN = ("plan.toml", "plan.toml.lock", "plan.toml.log")
+PLAN = ("plan.toml", "plan.toml.lock")
 PULL = {"pull_request": {"number": 7, "base": {"sha": "base", "ref": "main"}}}
 QUEUE = {"merge_group": {"base_sha": "base", "base_ref": "refs/heads/main"}, "ref": "gh-readonly-queue/main/pr-7"}
 BY_HAND = {"ref": "topic"}

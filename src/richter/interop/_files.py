@@ -574,9 +574,12 @@ def read_as_windows(path: Path) -> bool:
 
 
 def _separator(lines: list[str]) -> str:
-    """The one that cuts the header, and the lines after it alike, into most columns."""
+    """The one that cuts the header, and the lines after it alike, into most columns; spaces where no other does."""
     counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|")}
     even = {s: n[0] for s, n in counts.items() if n and n[0] > 1}
+    spaced = {len(row) for row in csv.reader(lines[:20], delimiter=" ")}
+    if not even and len(spaced) == 1 and spaced != {1}:  # as the published MQM scores
+        return " "
     return max(even, key=lambda s: (counts[s].count(even[s]), even[s]), default=",")
 
 
