@@ -56,7 +56,7 @@ def demo_prompts(*, seed: int = 0, also: str | None = None) -> tuple[Condition, 
     """Three prompts for one greedy model that completes a sentence by one of four options.
 
     `plain` is the sentence alone, `examples` puts two solved ones before it, and `expert` tells the model besides that
-    it is an expert: two claimed improvements, of which one is real. `also` names a second model, which is asked as
+    it is an expert: two claimed improvements. `also` names a second model, which is asked as
     `examples` is.
     """
     decoding = Decoding(max_tokens=LONGEST_OPTION, seed=seed, logprobs=True)
